@@ -1,0 +1,1 @@
+"""What memory means, free of I/O, clocks and threads: identity, transcript, recall, facts."""

@@ -1,0 +1,90 @@
+"""Everything that this library raises on purpose."""
+
+from __future__ import annotations
+
+
+class HonchoMemoryError(Exception):
+    """The root of every error of this library."""
+
+
+class ConfigurationError(HonchoMemoryError, ValueError):
+    """A setting is missing, of the wrong type, or not allowed; the message names it."""
+
+
+class HonchoRequestError(HonchoMemoryError):
+    """A request to Honcho did not succeed.
+
+    Attributes:
+        status: The HTTP status of the answer, None when there was no answer.
+    """
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class HonchoUnavailable(HonchoRequestError):
+    """Honcho could not be reached or could not serve; the same request may be tried again.
+
+    Transport failures, time-outs, 429 and every 5xx.
+
+    Attributes:
+        retry_after: Seconds after which the server asks to be tried again, if it said so.
+        outcome_unknown: Whether the request may have been carried out, or may still be:
+            its answer was lost, or a gateway answered in the server's place.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        retry_after: float | None = None,
+        outcome_unknown: bool = False,
+    ) -> None:
+        super().__init__(message, status=status)
+        self.retry_after = retry_after
+        self.outcome_unknown = outcome_unknown
+
+
+class HonchoRejected(HonchoRequestError):
+    """Honcho understood the request and refused it: 422 and every other 4xx.
+
+    Attributes:
+        refused: Positions in the sent batch of the messages that a 422 names, ascending,
+            with the server's reason for each; empty when it names none.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        refused: dict[int, str] | None = None,
+    ) -> None:
+        super().__init__(message, status=status)
+        self.refused = refused or {}
+
+
+class HonchoUnauthorized(HonchoRequestError):
+    """The key is missing, unknown, or does not open this workspace: 401 and 403."""
+
+
+class HonchoNotFound(HonchoRequestError):
+    """Honcho says that the thing does not exist: a 404 with Honcho's own body."""
+
+
+class HonchoProtocolError(HonchoRequestError):
+    """The answer is not one that a Honcho v3 gives: HTML, a redirect, another service's 404."""
+
+
+class OutboxError(HonchoMemoryError):
+    """The outbox could not do what it was asked to."""
+
+
+class OutboxFull(OutboxError):
+    """Taking this turn would exceed the outbox's limit; nothing of it was taken."""
+
+
+class OutboxUnavailable(OutboxError):
+    """The outbox's storage failed: disk full, file damaged, closed; nothing was changed."""

@@ -1,0 +1,105 @@
+"""What a host gives, and what it gets: the memory that it drives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from honcho_memory.domain.results import Found, Recall
+
+
+class KeepHidden(Protocol):
+    """A host's say in which of its hidden messages the user said after all."""
+
+    def __call__(self, additional_kwargs: Mapping[str, object], /) -> bool:
+        """Whether to keep a hidden message with these `additional_kwargs`."""
+        ...
+
+
+class Memory(Protocol):
+    """The long-term memory of a host's users. Safe to call from many threads at once.
+
+    Nothing is written for, and nothing is known of, a user whose id is None, empty or anonymous.
+    """
+
+    def remember(
+        self,
+        thread_id: str,
+        messages: Sequence[object],
+        *,
+        user_id: str | None,
+        agent_name: str | None = None,
+        trace_id: str | None = None,
+    ) -> int:
+        """Take over what is new in a thread; never raises and makes no request of its own.
+
+        Args:
+            thread_id: The host's id of the conversation.
+            messages: The whole transcript or its new part, oldest first: LangChain messages,
+                mappings with `role` (or `type`), `content` and `id`, or `Message` objects.
+            user_id: Whose words they are.
+            agent_name: Kept with the messages.
+            trace_id: Kept with the messages.
+
+        Returns:
+            How many messages were new. What was refused, with the outbox full for example, is
+            logged, counted, and taken when the thread is handed over again.
+        """
+        ...
+
+    def remember_nowait(
+        self,
+        thread_id: str,
+        messages: Sequence[object],
+        *,
+        user_id: str | None,
+        agent_name: str | None = None,
+        trace_id: str | None = None,
+    ) -> None:
+        """Like `remember`, from a thread of the library's own: for callers on an event loop."""
+        ...
+
+    def recall(self, user_id: str | None, *, query: str | None = None) -> Recall:
+        """What is known of a user, in bounded time.
+
+        Args:
+            user_id: Who.
+            query: What the memory is wanted for, such as the user's message.
+
+        Raises:
+            HonchoMemoryError: Honcho could not be asked, and the read policy is `fail_closed`.
+        """
+        ...
+
+    def search(
+        self,
+        query: str,
+        *,
+        user_id: str | None,
+        top_k: int = 5,
+        category: str | None = None,
+    ) -> Found:
+        """Facts and messages near a text, in bounded time.
+
+        Args:
+            query: Nothing is found for an empty one.
+            user_id: Whose memory.
+            top_k: How many at most; more than 100 counts as 100.
+            category: Only of this category; messages are of category `memory`.
+
+        Raises:
+            HonchoMemoryError: Honcho could not be asked, and the read policy is `fail_closed`.
+        """
+        ...
+
+    def flush(self, timeout: float) -> bool:
+        """Wait until nothing waits to be delivered, for `timeout` seconds at most.
+
+        Returns:
+            Whether nothing waits. A message that Honcho refused was set aside and does not.
+        """
+        ...
+
+    def close(self) -> None:
+        """Stop in bounded time; safe to call twice, and calls after it are safe."""
+        ...
