@@ -70,6 +70,7 @@ class SaidMessage:
     """A message that was said and stored.
 
     Attributes:
+        id: Honcho's own id.
         content: The text.
         session: Honcho's session id.
         peer: The peer id of who said it.
@@ -77,6 +78,7 @@ class SaidMessage:
         category: Always `memory`.
     """
 
+    id: str
     content: str
     session: str
     peer: str

@@ -117,6 +117,10 @@ class Outbox(Protocol):
         """
         ...
 
+    def drop(self, lane: Lane, keys: Collection[str], *, now: float) -> int:
+        """Forget the content of messages that wait, keep their keys; returns how many waited."""
+        ...
+
     def claim(
         self, server: str, *, holder: str, now: float, lease: float, limit: int, max_bytes: int
     ) -> Claim | None:

@@ -1,0 +1,103 @@
+"""Delivering what waits in the outbox, a claim at a time."""
+
+from __future__ import annotations
+
+import logging
+import random
+import uuid
+from collections.abc import Callable
+
+from honcho_memory.application.server_state import ServerState, backoff
+from honcho_memory.application.trip import Equipment, LaneLost, RefusesEverything, Trip
+from honcho_memory.domain.errors import (
+    HonchoProtocolError,
+    HonchoRequestError,
+    HonchoUnauthorized,
+    HonchoUnavailable,
+)
+from honcho_memory.ports.outbox import Claim
+
+logger = logging.getLogger("honcho_memory")
+
+BATCH_MESSAGES = 100
+"""Honcho refuses more in one request."""
+BATCH_BYTES = 1_000_000
+LONGEST_BACKOFF = 300.0
+"""Of one lane, in seconds."""
+
+
+class Courier:
+    """Carries messages from the outbox to Honcho, so that each one is stored once."""
+
+    def __init__(
+        self,
+        equipment: Equipment,
+        state: ServerState,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self._equipment = equipment
+        self._state = state
+        self._jitter = jitter
+
+    def deliver_next(self) -> int | None:
+        """Claim the lane that has been due longest and deliver its oldest messages.
+
+        Returns:
+            How many messages arrived; None when there is nothing to do now.
+
+        Raises:
+            OutboxUnavailable: The storage failed; the lane is claimable again after its lease.
+        """
+        if self._state.pause() > 0:
+            return None
+        rules = self._equipment.rules
+        claim = self._equipment.outbox.claim(
+            rules.server,
+            holder=uuid.uuid4().hex,
+            now=self._equipment.clock.time(),
+            lease=rules.lease,
+            limit=BATCH_MESSAGES,
+            max_bytes=BATCH_BYTES,
+        )
+        if claim is None:
+            return None
+        trip = Trip(self._equipment, claim)
+        try:
+            trip.deliver()
+        except HonchoRequestError as error:
+            self._give_back(claim, error, is_sending=trip.is_sending)
+        except RefusesEverything:
+            self._stop(claim)
+        except LaneLost:
+            logger.info("a session was taken over while it was being delivered")
+        else:
+            self._equipment.outbox.release(claim, due=self._equipment.clock.time())
+        return trip.arrived
+
+    def _give_back(self, claim: Claim, error: HonchoRequestError, *, is_sending: bool) -> None:
+        is_lost = isinstance(error, HonchoUnavailable) and error.outcome_unknown
+        if is_sending and is_lost:
+            # Honcho may still carry it out: the lane stays held until the lease is over.
+            return
+        now = self._equipment.clock.time()
+        if self._concerns_everything(error):
+            self._equipment.outbox.release(claim, due=now)
+            return
+        pause = backoff(claim.failures + 1, self._jitter(), longest=LONGEST_BACKOFF)
+        logger.info("a session waits %.0f s, because Honcho said: %s", pause, error)
+        self._equipment.outbox.release(claim, due=now + pause, failed=True)
+
+    def _concerns_everything(self, error: HonchoRequestError) -> bool:
+        """Whether the server state holds every session back, so that none needs its own pause."""
+        is_for_a_person = isinstance(error, HonchoUnauthorized | HonchoProtocolError)
+        return is_for_a_person or self._state.pause() > 0
+
+    def _stop(self, claim: Claim) -> None:
+        logger.error(
+            "Honcho refuses everything of a session (%d messages, none accepted); "
+            "they are kept and tried again in %.0f s",
+            len(claim.rows),
+            LONGEST_BACKOFF,
+        )
+        due = self._equipment.clock.time() + LONGEST_BACKOFF
+        self._equipment.outbox.release(claim, due=due, failed=True)

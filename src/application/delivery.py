@@ -1,0 +1,167 @@
+"""The threads that deliver, and waiting for them."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+
+from honcho_memory.application.courier import Courier
+from honcho_memory.application.server_state import ServerState
+from honcho_memory.domain.errors import OutboxUnavailable
+from honcho_memory.ports.clock import Clock
+from honcho_memory.ports.outbox import Outbox
+
+logger = logging.getLogger("honcho_memory")
+
+LONGEST_SLEEP = 20.0
+"""Seconds; idle threads tidy the outbox this often, so that content is gone within a minute."""
+_SHORTEST_SLEEP = 0.01
+
+
+class Delivery:
+    """Delivers in the background, several sessions at once, each in order.
+
+    Its threads start on first use. A fork carries none over: the child starts its own.
+
+    Args:
+        courier: Does the work.
+        outbox: What it empties.
+        server: Whose lanes count.
+        state: Says when Honcho may be tried again.
+        clock: Both readings count.
+        threads: How many sessions are delivered at once.
+    """
+
+    def __init__(
+        self,
+        courier: Courier,
+        outbox: Outbox,
+        server: str,
+        state: ServerState,
+        clock: Clock,
+        *,
+        threads: int = 2,
+    ) -> None:
+        self._courier = courier
+        self._outbox = outbox
+        self._server = server
+        self._state = state
+        self._clock = clock
+        self._size = threads
+        self._is_closed = False
+        self._reset()
+
+    def _reset(self) -> None:
+        self._pid = os.getpid()
+        self._changed = threading.Condition()
+        self._changes = 0
+        self._threads: list[threading.Thread] = []
+        self._delivered = 0
+        self._tidied_at = self._clock.monotonic()
+        self._last_success: float | None = None
+
+    @property
+    def delivered(self) -> int:
+        """How many messages were delivered by this process."""
+        return self._delivered
+
+    @property
+    def last_success(self) -> float | None:
+        """When a message was last delivered, in seconds since the epoch."""
+        return self._last_success
+
+    def wake(self) -> None:
+        """Something waits: start the threads where needed and get on with it."""
+        if self._pid != os.getpid():
+            self._reset()
+        with self._changed:
+            if self._is_closed:
+                return
+            if not self._threads:
+                self._threads = [
+                    threading.Thread(target=self._work, name=f"honcho-delivery-{n}", daemon=True)
+                    for n in range(self._size)
+                ]
+                for thread in self._threads:
+                    thread.start()
+            self._tell()
+
+    def flush(self, timeout: float) -> bool:
+        """Wait until nothing waits, `timeout` seconds at most; returns whether nothing does."""
+        deadline = self._clock.monotonic() + timeout
+        self.wake()
+        while True:
+            with self._changed:
+                seen = self._changes
+            if not self._outbox.tally(self._server).waiting:
+                return True
+            left = deadline - self._clock.monotonic()
+            with self._changed:
+                if left <= 0 or self._is_closed:
+                    return False
+                if self._changes == seen:
+                    self._changed.wait(timeout=left)
+
+    def close(self, timeout: float) -> None:
+        """Stop the threads; one that a request keeps busy is left behind after `timeout`."""
+        with self._changed:
+            self._is_closed = True
+            self._tell()
+            threads = self._threads
+        deadline = self._clock.monotonic() + timeout
+        for thread in threads:
+            thread.join(max(0.0, deadline - self._clock.monotonic()))
+
+    def _tell(self) -> None:
+        self._changes += 1
+        self._changed.notify_all()
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                if self._is_closed:
+                    return
+                seen = self._changes
+            if self._step():
+                continue
+            sleep = self._sleep()
+            with self._changed:
+                if self._changes == seen:
+                    self._changed.wait(timeout=sleep)
+
+    def _step(self) -> bool:
+        """Deliver once; returns whether there was something to do."""
+        try:
+            arrived = self._courier.deliver_next()
+        except OutboxUnavailable as error:
+            logger.warning("the outbox cannot be read, delivery waits: %s", error)
+            return False
+        except Exception:
+            logger.exception("delivery failed unexpectedly and goes on")
+            return False
+        with self._changed:
+            if arrived:
+                self._delivered += arrived
+                self._last_success = self._clock.time()
+            if arrived is not None:
+                self._tell()
+        return arrived is not None
+
+    def _sleep(self) -> float:
+        """Seconds until there may be something to do again."""
+        try:
+            self._tidy()
+            due = self._outbox.next_due(self._server)
+        except OutboxUnavailable:
+            return LONGEST_SLEEP
+        until_due = LONGEST_SLEEP if due is None else due - self._clock.time()
+        return min(LONGEST_SLEEP, max(_SHORTEST_SLEEP, until_due, self._state.pause()))
+
+    def _tidy(self) -> None:
+        with self._changed:
+            now = self._clock.monotonic()
+            if now - self._tidied_at < LONGEST_SLEEP:
+                return
+            self._tidied_at = now
+        self._outbox.tidy(now=self._clock.time())

@@ -1,0 +1,286 @@
+"""The memory that a host drives: one object over the use cases."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from honcho_memory.application.delivery import Delivery
+from honcho_memory.application.reading import ReadGate
+from honcho_memory.application.recalling import Recalling
+from honcho_memory.application.remembering import Accepted, Remembering
+from honcho_memory.application.searching import Searching
+from honcho_memory.application.server_state import Condition, ServerState
+from honcho_memory.application.writer import Writer
+from honcho_memory.domain.errors import HonchoMemoryError, OutboxError, OutboxUnavailable
+from honcho_memory.domain.identity import Identities, User
+from honcho_memory.domain.results import Found, Outcome, Recall
+from honcho_memory.ports.clock import Clock
+from honcho_memory.ports.outbox import Outbox, Tally
+
+logger = logging.getLogger("honcho_memory")
+
+CLOSE_TIMEOUT = 5.0
+"""Seconds that closing may wait for requests that are under way."""
+SETTLE_TIMEOUT = 5.0
+"""Seconds that a hand-over waits for those before it that came without waiting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What has become of what was said; counted since this process started.
+
+    Attributes:
+        accepted: Messages taken into the outbox.
+        refused: Hand-overs that could not be taken; they are taken when they come again.
+        delivered: Messages that arrived in Honcho.
+        tally: What is in the outbox now, whoever put it there; None when it cannot be read.
+        last_success: When a message last arrived, in seconds since the epoch.
+        server: How Honcho is, as far as is known.
+        last_error: What the last failure of Honcho said.
+    """
+
+    accepted: int
+    refused: int
+    delivered: int
+    tally: Tally | None
+    last_success: float | None
+    server: Condition
+    last_error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a memory is made of.
+
+    Attributes:
+        reopen_outbox: Opens the outbox once more for what arrives after `close`; None where
+            nothing of it would survive.
+        inline_timeout: Seconds that `remember` waits for delivery and then gives up; None
+            when it does not wait.
+        on_close: Releases what the memory was built with.
+    """
+
+    identities: Identities
+    outbox: Outbox
+    remembering: Remembering
+    delivery: Delivery
+    recalling: Recalling
+    searching: Searching
+    gate: ReadGate
+    state: ServerState
+    server: str
+    clock: Clock
+    reopen_outbox: Callable[[], Outbox] | None = None
+    inline_timeout: float | None = None
+    on_close: Callable[[], None] = lambda: None
+
+
+class HonchoMemory:
+    """The long-term memory of a host's users, see `honcho_memory.ports.host.Memory`.
+
+    Built by `honcho_memory.open_memory`. A context manager: leaving it flushes for
+    `CLOSE_TIMEOUT` seconds at most, and closes.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._writer = Writer()
+        self._lock = threading.Lock()
+        self._is_closed = False
+        self._accepted = 0
+        self._refused = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.flush(CLOSE_TIMEOUT)
+        self.close()
+
+    def remember(
+        self,
+        thread_id: str,
+        messages: Sequence[object],
+        *,
+        user_id: str | None,
+        agent_name: str | None = None,
+        trace_id: str | None = None,
+    ) -> int:
+        """Take over what is new in a thread; see `Memory.remember`."""
+        self._writer.settle(SETTLE_TIMEOUT)
+        context = {"agent_name": agent_name, "trace_id": trace_id}
+        return self._remember(thread_id, messages, user_id, context)
+
+    def remember_nowait(
+        self,
+        thread_id: str,
+        messages: Sequence[object],
+        *,
+        user_id: str | None,
+        agent_name: str | None = None,
+        trace_id: str | None = None,
+    ) -> None:
+        """Like `remember`, from a thread of the library's own; see `Memory.remember_nowait`."""
+        try:
+            snapshot = list(messages)
+        except TypeError as error:
+            self._refuse(error)
+            return
+        context = {"agent_name": agent_name, "trace_id": trace_id}
+        if not self._writer.submit(lambda: self._remember(thread_id, snapshot, user_id, context)):
+            self._refuse(OutboxError("too many hand-overs wait to be written"))
+
+    def recall(self, user_id: str | None, *, query: str | None = None) -> Recall:
+        """What is known of a user; see `Memory.recall`."""
+
+        def read() -> Recall:
+            user = self._user(user_id)
+            if user is None:
+                return Recall(outcome=Outcome.NOBODY)
+            return self._parts.recalling.recall(user, query)
+
+        return self._parts.gate.read(
+            read, lambda error: Recall(outcome=Outcome.FAILED, error=error)
+        )
+
+    def search(
+        self,
+        query: str,
+        *,
+        user_id: str | None,
+        top_k: int = 5,
+        category: str | None = None,
+    ) -> Found:
+        """Facts and messages near a text; see `Memory.search`."""
+
+        def read() -> Found:
+            user = self._user(user_id)
+            if user is None:
+                return Found()
+            searching = self._parts.searching
+            return Found(searching.search(user, query, top_k=top_k, category=category))
+
+        return self._parts.gate.read(read, lambda error: Found(error=error))
+
+    def flush(self, timeout: float) -> bool:
+        """Wait until nothing waits to be delivered; see `Memory.flush`."""
+        self._writer.settle(timeout)
+        try:
+            is_empty = self._parts.delivery.flush(timeout)
+            waiting = 0 if is_empty else self._parts.outbox.tally(self._parts.server).waiting
+        except OutboxError as error:
+            logger.warning("it is not known whether everything is delivered: %s", error)
+            return False
+        if waiting:
+            logger.warning("%d messages still wait to be delivered", waiting)
+        return is_empty
+
+    def stats(self) -> Stats:
+        """Counts, and how Honcho is."""
+        parts = self._parts
+        try:
+            tally = parts.outbox.tally(parts.server)
+        except OutboxError:
+            tally = None
+        return Stats(
+            accepted=self._accepted,
+            refused=self._refused,
+            delivered=parts.delivery.delivered,
+            tally=tally,
+            last_success=parts.delivery.last_success,
+            server=parts.state.condition,
+            last_error=parts.state.last_error,
+        )
+
+    def close(self) -> None:
+        """Stop in bounded time; see `Memory.close`."""
+        with self._lock:
+            if self._is_closed:
+                return
+            self._is_closed = True
+        self._writer.settle(SETTLE_TIMEOUT)
+        self._parts.delivery.close(CLOSE_TIMEOUT)
+        self._parts.on_close()
+
+    def _user(self, user_id: object) -> User | None:
+        return self._parts.identities.user(None if user_id is None else _text("user id", user_id))
+
+    def _remember(
+        self,
+        thread_id: object,
+        messages: Sequence[object],
+        user_id: str | None,
+        context: dict[str, str | None],
+    ) -> int:
+        try:
+            user = self._user(user_id)
+            if user is None:
+                logger.debug("nothing is remembered of nobody")
+                return 0
+            accepted = self._accept(_text("thread id", thread_id), messages, user, context)
+        except Exception as error:  # noqa: BLE001 - a memory must not fail the host's run
+            self._refuse(error)
+            return 0
+        with self._lock:
+            self._accepted += accepted
+        return accepted
+
+    def _accept(
+        self,
+        thread_id: str,
+        messages: Sequence[object],
+        user: User,
+        context: dict[str, str | None],
+    ) -> int:
+        parts = self._parts
+        try:
+            accepted = parts.remembering.accept(
+                parts.outbox, thread_id, messages, user, context=context
+            )
+        except OutboxUnavailable:
+            if not self._is_closed or parts.reopen_outbox is None:
+                raise
+            outbox = parts.reopen_outbox()
+            try:
+                return parts.remembering.accept(
+                    outbox, thread_id, messages, user, context=context
+                ).count
+            finally:
+                outbox.close()
+        if accepted.count:
+            parts.delivery.wake()
+            if parts.inline_timeout is not None:
+                self._deliver_now(accepted, parts.inline_timeout)
+        return accepted.count
+
+    def _deliver_now(self, accepted: Accepted, timeout: float) -> None:
+        """Wait for delivery, and drop what does not arrive in time: at most once."""
+        if self._parts.delivery.flush(timeout):
+            return
+        outbox = self._parts.outbox
+        dropped = outbox.drop(accepted.lane, accepted.keys, now=self._parts.clock.time())
+        if dropped:
+            logger.warning("%d messages could not be delivered in time and are dropped", dropped)
+
+    def _refuse(self, error: Exception) -> None:
+        with self._lock:
+            self._refused += 1
+        # Only the kind of a foreign error: its text may hold what users said.
+        reason = str(error) if isinstance(error, HonchoMemoryError) else type(error).__name__
+        logger.warning("a hand-over could not be taken into memory: %s", reason)
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise HonchoMemoryError(f"a {name} is a string, not {type(value).__name__}")
+    return value

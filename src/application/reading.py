@@ -1,0 +1,64 @@
+"""The one gate that every read passes: what becomes of a failure."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from honcho_memory.domain.errors import HonchoMemoryError
+from honcho_memory.domain.policy import ReadPolicy
+
+logger = logging.getLogger("honcho_memory")
+
+T = TypeVar("T")
+
+
+class ReadGate:
+    """Applies the read failure policy, and says once per outage that reads fail."""
+
+    def __init__(self, policy: ReadPolicy) -> None:
+        self._policy = policy
+        self._lock = threading.Lock()
+        self._is_failing = False
+
+    def read(self, call: Callable[[], T], fallback: Callable[[HonchoMemoryError], T]) -> T:
+        """What `call` returns, or, when it fails, what the policy says.
+
+        Args:
+            call: Reads; may raise anything.
+            fallback: Gives the result that stands for the error under `fail_open`.
+
+        Raises:
+            HonchoMemoryError: `call` failed, and the policy is `fail_closed`.
+        """
+        try:
+            result = call()
+        except Exception as error:
+            failure = _known(error)
+            self._note(failure)
+            if self._policy is ReadPolicy.FAIL_CLOSED:
+                if failure is error:
+                    raise
+                raise failure from error
+            return fallback(failure)
+        self._note(None)
+        return result
+
+    def _note(self, failure: HonchoMemoryError | None) -> None:
+        with self._lock:
+            was_failing, self._is_failing = self._is_failing, failure is not None
+        if failure is not None and not was_failing:
+            logger.warning("memory cannot be read: %s", failure)
+        elif failure is not None:
+            logger.debug("memory still cannot be read: %s", failure)
+        elif was_failing:
+            logger.info("memory can be read again")
+
+
+def _known(error: Exception) -> HonchoMemoryError:
+    if isinstance(error, HonchoMemoryError):
+        return error
+    # Only the kind: the text of a foreign error may hold what users said.
+    return HonchoMemoryError(f"reading failed unexpectedly: {type(error).__name__}")

@@ -1,0 +1,181 @@
+"""Recall: what Honcho knows of a user, as text to put before a model."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass
+
+from honcho_memory.application.requests import Pending, Requests
+from honcho_memory.domain.errors import HonchoRequestError, HonchoUnavailable
+from honcho_memory.domain.identity import User
+from honcho_memory.domain.recall import Answer, injection_text
+from honcho_memory.domain.results import Outcome, Recall
+from honcho_memory.domain.text import defuse_control_tokens, repair
+from honcho_memory.ports.clock import Clock
+from honcho_memory.ports.honcho import MemoryReads
+
+logger = logging.getLogger("honcho_memory")
+
+REMEMBERED_ANSWERS = 1_000
+"""How many users' last answers are kept in memory."""
+LONGEST_QUERY = 4_000
+"""In characters; the server embeds the query, and its model takes no more."""
+
+_Question = tuple[User, str]
+
+
+@dataclass(frozen=True, slots=True)
+class RecallRules:
+    """How a recall is made; times in seconds.
+
+    Attributes:
+        deadline: The total time that a read may take.
+        fresh: How long an answer is served without asking again.
+        stale_if_error: How old an answer may be that is served when Honcho cannot be asked.
+        max_conclusions: 1 to 100.
+        peer_card: Whether the peer card is part of it.
+        budget: Of the text, in characters.
+    """
+
+    deadline: float = 4.0
+    fresh: float = 30.0
+    stale_if_error: float = 86_400.0
+    max_conclusions: int = 25
+    peer_card: bool = True
+    budget: int = 6_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    answer: Answer
+    at: float
+
+
+class Recalling:
+    """Recalls, and keeps the raw answers for a while, in memory only."""
+
+    def __init__(
+        self, rules: RecallRules, honcho: MemoryReads, requests: Requests, clock: Clock
+    ) -> None:
+        self._rules = rules
+        self._honcho = honcho
+        self._requests = requests
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[_Question, _Kept] = OrderedDict()
+        self._asking: dict[_Question, Future[Answer]] = {}
+
+    def recall(self, user: User, query: str | None = None) -> Recall:
+        """What is known of a user.
+
+        Args:
+            user: Who.
+            query: Mixes in what is near this text.
+
+        Raises:
+            HonchoRequestError: Honcho could not be asked, and no answer is young enough.
+        """
+        question = (user, clean_query(query or ""))
+        with self._lock:
+            kept = self._kept.get(question)
+        age = self._clock.monotonic() - kept.at if kept else 0.0
+        if kept and age < self._rules.fresh:
+            return self._recall(kept.answer, Outcome.FRESH)
+        try:
+            return self._recall(self._ask_once(question), Outcome.COLD)
+        except HonchoRequestError as error:
+            if kept and age < self._rules.stale_if_error:
+                logger.info("an answer of %.0f s ago stands in for Honcho's: %s", age, error)
+                return self._recall(kept.answer, Outcome.STALE, error)
+            raise
+
+    def forget(self, user: User) -> None:
+        """Drop what is kept of a user, because it has changed."""
+        with self._lock:
+            for question in [known for known in self._kept if known[0] == user]:
+                del self._kept[question]
+            # An answer that is under way was asked for before the change.
+            for question in [known for known in self._asking if known[0] == user]:
+                del self._asking[question]
+
+    def _recall(
+        self, answer: Answer, outcome: Outcome, error: HonchoRequestError | None = None
+    ) -> Recall:
+        return Recall(injection_text(answer, budget=self._rules.budget), outcome, error)
+
+    def _ask_once(self, question: _Question) -> Answer:
+        """Ask, or wait for the answer that somebody else has asked for."""
+        with self._lock:
+            asked = self._asking.get(question)
+            own = asked or self._asking.setdefault(question, Future())
+        if asked is not None:
+            try:
+                return asked.result(timeout=self._rules.deadline)
+            except FutureTimeout:
+                raise HonchoUnavailable("Honcho did not answer in time") from None
+        try:
+            answer = self._ask(question)
+        except BaseException as error:
+            self._finish(question, own, None)
+            own.set_exception(error)
+            raise
+        self._finish(question, own, answer)
+        own.set_result(answer)
+        return answer
+
+    def _finish(self, question: _Question, own: Future[Answer], answer: Answer | None) -> None:
+        """Stop asking; keep the answer, unless what it says was changed meanwhile."""
+        with self._lock:
+            if self._asking.get(question) is not own:
+                return
+            del self._asking[question]
+            if answer is not None:
+                self._kept[question] = _Kept(answer, self._clock.monotonic())
+                self._kept.move_to_end(question)
+                while len(self._kept) > REMEMBERED_ANSWERS:
+                    self._kept.popitem(last=False)
+
+    def _ask(self, question: _Question) -> Answer:
+        """Representation and card side by side; the card alone does not cost the recall."""
+        user, query = question
+        rules = self._rules
+        representation = self._requests.start(
+            lambda timeout: self._honcho.representation(
+                user.workspace,
+                user.peer,
+                max_conclusions=rules.max_conclusions,
+                query=query or None,
+                timeout=timeout,
+            ),
+            timeout=rules.deadline,
+        )
+        card = self._start_card(user) if rules.peer_card else None
+        return Answer(representation.result(), self._card_lines(card))
+
+    def _start_card(self, user: User) -> Pending[tuple[str, ...]] | None:
+        try:
+            return self._requests.start(
+                lambda timeout: self._honcho.peer_card(user.workspace, user.peer, timeout=timeout),
+                timeout=self._rules.deadline,
+            )
+        except HonchoRequestError as error:
+            logger.info("recall goes without the peer card: %s", error)
+            return None
+
+    def _card_lines(self, card: Pending[tuple[str, ...]] | None) -> tuple[str, ...]:
+        if card is None:
+            return ()
+        try:
+            return card.result()
+        except HonchoRequestError as error:
+            logger.info("recall goes without the peer card: %s", error)
+            return ()
+
+
+def clean_query(query: str) -> str:
+    """A query that Honcho takes: of moderate length, without what it refuses."""
+    return defuse_control_tokens(repair(query)).strip()[:LONGEST_QUERY]

@@ -1,0 +1,103 @@
+"""The way to Honcho: every request goes through here, bounded in time and in number."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from typing import Generic, TypeVar
+
+from honcho_memory.application.server_state import ServerState
+from honcho_memory.domain.errors import HonchoRequestError, HonchoUnavailable
+from honcho_memory.ports.clock import Clock
+
+T = TypeVar("T")
+
+
+class Requests:
+    """Runs requests on threads of its own and stops waiting for them in time.
+
+    A name resolution that hangs, or an answer that comes a byte at a time, cannot be interrupted:
+    its thread is left to end by itself. There are never more than `limit` of them.
+
+    Args:
+        state: Holds requests back while Honcho is down.
+        clock: Its monotonic reading counts.
+        limit: How many requests may be under way.
+    """
+
+    def __init__(self, state: ServerState, clock: Clock, *, limit: int) -> None:
+        self._state = state
+        self._clock = clock
+        self._free = threading.BoundedSemaphore(limit)
+
+    def run(self, call: Callable[[float], T], *, timeout: float) -> T:
+        """Make one request and wait for its end; see `start` and `Pending.result`."""
+        return self.start(call, timeout=timeout).result()
+
+    def start(self, call: Callable[[float], T], *, timeout: float) -> Pending[T]:
+        """Make one request beside others.
+
+        Args:
+            call: Makes it; is given the seconds it may take.
+            timeout: How many these are.
+
+        Raises:
+            HonchoUnavailable: It is not let through, because Honcho is known to be down or too
+                many requests are under way; nothing was sent.
+        """
+        ticket = self._state.enter()
+        if not self._free.acquire(blocking=False):
+            raise HonchoUnavailable("too many requests to Honcho are under way and do not end")
+        future: Future[T] = Future()
+        pending = Pending(future, self._state, ticket, self._clock, timeout)
+        threading.Thread(
+            target=self._work,
+            args=(future, ticket, call, timeout),
+            name="honcho-request",
+            daemon=True,
+        ).start()
+        return pending
+
+    def _work(
+        self, future: Future[T], ticket: int, call: Callable[[float], T], timeout: float
+    ) -> None:
+        try:
+            result = call(timeout)
+        except HonchoRequestError as error:
+            self._state.failed(error, ticket)
+            future.set_exception(error)
+        except BaseException as error:  # noqa: BLE001 - handed over to whoever waits
+            future.set_exception(error)
+        else:
+            self._state.answered()
+            future.set_result(result)
+        finally:
+            self._free.release()
+
+
+class Pending(Generic[T]):
+    """A request that is under way."""
+
+    def __init__(
+        self, future: Future[T], state: ServerState, ticket: int, clock: Clock, timeout: float
+    ) -> None:
+        self._future = future
+        self._state = state
+        self._ticket = ticket
+        self._clock = clock
+        self._deadline = clock.monotonic() + timeout
+
+    def result(self) -> T:
+        """Wait for the end of the request.
+
+        Raises:
+            HonchoRequestError: It failed, or its time is up; then it may still be carried out.
+        """
+        try:
+            return self._future.result(timeout=max(0.0, self._deadline - self._clock.monotonic()))
+        except FutureTimeout:
+            late = HonchoUnavailable("Honcho did not answer in time", outcome_unknown=True)
+            self._state.failed(late, self._ticket)
+            raise late from None

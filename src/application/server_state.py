@@ -1,0 +1,146 @@
+"""Whether Honcho can be asked right now: what delivery and recall know together."""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+from collections.abc import Callable
+from enum import StrEnum
+
+from honcho_memory.domain.errors import (
+    HonchoProtocolError,
+    HonchoRequestError,
+    HonchoUnauthorized,
+    HonchoUnavailable,
+)
+from honcho_memory.ports.clock import Clock
+
+logger = logging.getLogger("honcho_memory")
+
+FIRST_PAUSE = 1.0
+LONGEST_PAUSE = 60.0
+"""Between two tries while Honcho is down, in seconds; a Retry-After may ask for more."""
+LONGEST_RETRY_AFTER = 3600.0
+SLOW_PROBE = 300.0
+"""Between two tries of what a person has to mend: the key, the address."""
+
+_DOWN_STATUSES = frozenset({None, 429, 502, 503, 504})
+
+
+class Condition(StrEnum):
+    """How Honcho is, as far as is known."""
+
+    OK = "ok"
+    DOWN = "down"
+    UNAUTHORIZED = "unauthorized"
+    NOT_HONCHO = "not_honcho"
+
+
+class ServerState:
+    """Lets requests through while Honcho is well, and one now and then while it is not.
+
+    Args:
+        clock: Its monotonic reading counts.
+        jitter: Gives 0 to 1; keeps many processes from trying in step.
+    """
+
+    def __init__(self, clock: Clock, jitter: Callable[[], float] = random.random) -> None:
+        self._clock = clock
+        self._jitter = jitter
+        self._lock = threading.Lock()
+        self._condition = Condition.OK
+        self._not_before = 0.0
+        self._failures = 0
+        self._episode = 0
+        self._last_error: str | None = None
+
+    @property
+    def condition(self) -> Condition:
+        """How Honcho is."""
+        return self._condition
+
+    @property
+    def last_error(self) -> str | None:
+        """What the last failure said; None before the first."""
+        return self._last_error
+
+    def pause(self) -> float:
+        """Seconds until a request would be let through; 0 when one would be now."""
+        if self._condition is Condition.OK:
+            return 0.0
+        return max(0.0, self._not_before - self._clock.monotonic())
+
+    def enter(self) -> int:
+        """Ask to be let through with one request.
+
+        Returns:
+            A ticket, to be given back with `failed`.
+
+        Raises:
+            HonchoUnavailable: It is not let through.
+        """
+        with self._lock:
+            if self._condition is not Condition.OK:
+                pause = self.pause()
+                if pause > 0:
+                    raise HonchoUnavailable(
+                        f"Honcho is {self._condition} ({self._last_error}); "
+                        f"it is tried again in {pause:.0f} s"
+                    )
+                # This one is the probe; the others wait until it is over or given up.
+                self._not_before = self._clock.monotonic() + self._backoff()
+            return self._episode
+
+    def failed(self, error: HonchoRequestError, ticket: int) -> None:
+        """A request that was let through came to this."""
+        condition = _condition_after(error)
+        if condition is Condition.OK:
+            self.answered()
+            return
+        with self._lock:
+            self._last_error = str(error)
+            if ticket != self._episode:
+                return  # a request of the same moment has said so already
+            changed = condition is not self._condition
+            self._condition = condition
+            self._episode += 1
+            self._failures += 1
+            self._not_before = self._clock.monotonic() + self._pause_after(error)
+        if changed:
+            logger.warning("Honcho cannot be used: %s", error)
+
+    def answered(self) -> None:
+        """A request was answered by Honcho, be it with a refusal."""
+        with self._lock:
+            if self._condition is Condition.OK:
+                return
+            self._condition = Condition.OK
+            self._failures = 0
+            self._episode += 1
+        logger.info("Honcho can be used again")
+
+    def _pause_after(self, error: HonchoRequestError) -> float:
+        if not isinstance(error, HonchoUnavailable):
+            return SLOW_PROBE
+        return max(self._backoff(), min(error.retry_after or 0.0, LONGEST_RETRY_AFTER))
+
+    def _backoff(self) -> float:
+        return backoff(self._failures, self._jitter(), longest=LONGEST_PAUSE)
+
+
+def backoff(failures: int, jitter: float, *, longest: float) -> float:
+    """Seconds to wait after so many failures in a row: doubling, half of it by chance."""
+    pause: float = min(longest, FIRST_PAUSE * 2 ** min(max(failures - 1, 0), 20))
+    return pause * (0.5 + jitter / 2)
+
+
+def _condition_after(error: HonchoRequestError) -> Condition:
+    """What a failure says about the server as a whole; a refusal or a 500 says nothing."""
+    if isinstance(error, HonchoUnauthorized):
+        return Condition.UNAUTHORIZED
+    if isinstance(error, HonchoProtocolError):
+        return Condition.NOT_HONCHO
+    if isinstance(error, HonchoUnavailable) and error.status in _DOWN_STATUSES:
+        return Condition.DOWN
+    return Condition.OK

@@ -1,0 +1,264 @@
+"""One claimed lane on its way to Honcho: ask where there is doubt, send the rest."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from honcho_memory.application.requests import Requests
+from honcho_memory.domain.errors import (
+    HonchoRejected,
+    HonchoUnavailable,
+)
+from honcho_memory.domain.messages import StoredMessage
+from honcho_memory.domain.text import text_digest
+from honcho_memory.ports.clock import Clock
+from honcho_memory.ports.honcho import Honcho, MessagePage
+from honcho_memory.ports.outbox import Claim, Outbox, Waiting
+
+DOUBTFUL_AFTER = 30.0
+"""Seconds that a message waits until another machine may have delivered it."""
+LASTING_FAILURES = 6
+"""A session that has answered 500 so often refuses something in it."""
+REFUSES_EVERYTHING = 3
+"""So many refused and none accepted: what is wrong is not the messages."""
+
+_PASSING = frozenset({408, 409})
+_INTERNAL_ERROR = 500
+
+T = TypeVar("T")
+
+logger = logging.getLogger("honcho_memory")
+
+
+class LaneLost(Exception):
+    """The lease ran out and somebody else may hold the lane."""
+
+
+class RefusesEverything(Exception):
+    """Honcho refuses all that a session has to say; nothing of it was set aside."""
+
+
+@dataclass(frozen=True, slots=True)
+class CourierRules:
+    """What is settled for every delivery.
+
+    Attributes:
+        server: Whose lanes are delivered.
+        timeout: Of one request, in seconds.
+        assistant_peer: The peer of the assistant's answers.
+        assistant_observed: Whether Honcho is to draw conclusions about the assistant.
+    """
+
+    server: str
+    timeout: float
+    assistant_peer: str
+    assistant_observed: bool = False
+
+    @property
+    def lease(self) -> float:
+        """Seconds after which a request, however lost, has been carried out or never will be."""
+        return 2 * self.timeout + 5
+
+
+@dataclass(frozen=True, slots=True)
+class Equipment:
+    """What a courier and its trips work with."""
+
+    rules: CourierRules
+    honcho: Honcho
+    outbox: Outbox
+    requests: Requests
+    clock: Clock
+
+
+class Trip:
+    """Takes a claim's messages to Honcho, each one once and in order.
+
+    Attributes:
+        arrived: How many messages are in Honcho now that were waiting before.
+        is_sending: Whether the last request was one that stores messages, so that losing its
+            answer leaves their fate open.
+    """
+
+    def __init__(self, equipment: Equipment, claim: Claim) -> None:
+        self._equipment = equipment
+        self._claim = claim
+        self._refused: dict[int, str] = {}
+        self._accepted = 0
+        self.arrived = 0
+        self.is_sending = False
+
+    def deliver(self) -> None:
+        """Bring the claim's messages to Honcho, or set aside those that it refuses.
+
+        Raises:
+            HonchoRequestError: It could not be finished; what was done is noted in the outbox.
+            LaneLost: Somebody else may be at it.
+            RefusesEverything: Nothing was accepted.
+        """
+        now = self._equipment.clock.time()
+        self._introduce_assistant()
+        doubtful = {
+            row.number
+            for row in self._claim.rows
+            if row.doubtful or now - row.accepted_at >= DOUBTFUL_AFTER
+        }
+        stored = self._find([row for row in self._claim.rows if row.number in doubtful])
+        try:
+            self._send([row for row in self._claim.rows if row.number not in stored])
+        finally:
+            self._set_aside_refused()
+
+    def _send(self, rows: Sequence[Waiting]) -> None:
+        pending = [rows]
+        while pending:
+            batch = pending.pop(0)
+            if not batch:
+                continue
+            try:
+                self._post(batch)
+            except HonchoRejected as error:
+                if error.status in _PASSING:
+                    raise
+                pending[:0] = self._after_refusal(batch, error)
+            else:
+                self._accepted += len(batch)
+                self._note_arrival({row.number for row in batch})
+        if self._refuses_everything():
+            raise RefusesEverything
+
+    def _post(self, batch: Sequence[Waiting]) -> None:
+        lane = self._claim.lane
+        self.is_sending = True
+        try:
+            self._run(
+                lambda timeout: self._equipment.honcho.add_messages(
+                    lane.workspace, lane.session, [row.message for row in batch], timeout=timeout
+                )
+            )
+        except HonchoUnavailable as error:
+            if error.status == _INTERNAL_ERROR and self._claim.failures >= LASTING_FAILURES:
+                raise HonchoRejected(str(error), status=error.status) from error
+            raise
+
+    def _after_refusal(
+        self, batch: Sequence[Waiting], error: HonchoRejected
+    ) -> list[Sequence[Waiting]]:
+        """What is still to be sent of a refused batch: the messages not named, or its halves."""
+        named = {
+            batch[place].number: reason
+            for place, reason in error.refused.items()
+            if 0 <= place < len(batch)
+        }
+        if named:
+            self._refused |= named
+            return [[row for row in batch if row.number not in named]]
+        if error.status == _INTERNAL_ERROR:
+            # A server may fail after it has stored.
+            stored = self._find(batch)
+            batch = [row for row in batch if row.number not in stored]
+        if len(batch) == 1:
+            self._refused[batch[0].number] = str(error)
+            if self._refuses_everything():
+                raise RefusesEverything
+            return []
+        half = len(batch) // 2
+        return [batch[:half], batch[half:]]
+
+    def _refuses_everything(self) -> bool:
+        return not self._accepted and len(self._refused) >= REFUSES_EVERYTHING
+
+    def _set_aside_refused(self) -> None:
+        if self._refused and not self._refuses_everything():
+            equipment = self._equipment
+            equipment.outbox.set_aside(self._claim, self._refused, now=equipment.clock.time())
+
+    def _find(self, rows: Sequence[Waiting]) -> set[int]:
+        """Ask Honcho which of these it holds, and note those as arrived."""
+        if not rows:
+            return set()
+        question = _Question(rows)
+        found: set[int] = set()
+        page, has_more = 1, True
+        while has_more:
+            answer = self._find_page(question, page)
+            found.update(*(question.rows_of(message) for message in answer.items))
+            page, has_more = page + 1, answer.has_more
+        self._note_arrival(found)
+        return found
+
+    def _find_page(self, question: _Question, page: int) -> MessagePage:
+        lane = self._claim.lane
+        self.is_sending = False
+        return self._run(
+            lambda timeout: self._equipment.honcho.find_messages(
+                lane.workspace,
+                lane.session,
+                question.keys,
+                or_without_key=question.asks_for_text,
+                page=page,
+                timeout=timeout,
+            )
+        )
+
+    def _introduce_assistant(self) -> None:
+        """Say once per workspace whether Honcho is to draw conclusions about the assistant."""
+        equipment, rules = self._equipment, self._equipment.rules
+        workspace, peer = self._claim.lane.workspace, rules.assistant_peer
+        name, wanted = f"observed/{workspace}/{peer}", str(rules.assistant_observed)
+        if (equipment.outbox.marked(rules.server, name) or str(True)) == wanted:
+            return
+        try:
+            self._run(
+                lambda timeout: equipment.honcho.configure_peer(
+                    workspace, peer, observe_me=rules.assistant_observed, timeout=timeout
+                )
+            )
+        except HonchoRejected as error:
+            logger.warning("Honcho will draw conclusions about the assistant: %s", error)
+        equipment.outbox.mark(rules.server, name, wanted)
+
+    def _note_arrival(self, numbers: set[int]) -> None:
+        if numbers:
+            equipment = self._equipment
+            equipment.outbox.delivered(self._claim, numbers, now=equipment.clock.time())
+            self.arrived += len(numbers)
+
+    def _run(self, call: Callable[[float], T]) -> T:
+        """Make one request, with the lane in hand for as long as it may take."""
+        equipment, rules = self._equipment, self._equipment.rules
+        now = equipment.clock.time()
+        if not equipment.outbox.renew(self._claim, now=now, lease=rules.lease):
+            raise LaneLost
+        return equipment.requests.run(call, timeout=rules.timeout)
+
+
+class _Question:
+    """Which of these messages does Honcho hold?"""
+
+    def __init__(self, rows: Sequence[Waiting]) -> None:
+        self._by_key = {row.message.key: row.number for row in rows}
+        self._by_text: dict[tuple[str, str], set[int]] = defaultdict(set)
+        for row in rows:
+            if row.builtin_digest is not None:
+                self._by_text[row.message.author, row.builtin_digest].add(row.number)
+
+    @property
+    def keys(self) -> list[str]:
+        return list(self._by_key)
+
+    @property
+    def asks_for_text(self) -> bool:
+        """Whether what another program stored without keys may hold one of them."""
+        return bool(self._by_text)
+
+    def rows_of(self, message: StoredMessage) -> set[int]:
+        """The rows that a message of Honcho's answer speaks for."""
+        if message.key is None:
+            return self._by_text.get((message.author, text_digest(message.content)), set())
+        number = self._by_key.get(message.key)
+        return set() if number is None else {number}

@@ -1,0 +1,247 @@
+"""The composition root: settings in, a memory out."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import httpx
+from dependency_injector import containers, providers
+
+from honcho_memory.adapters.honcho_http import HttpHoncho, open_client
+from honcho_memory.adapters.in_memory import InMemoryOutbox
+from honcho_memory.adapters.sqlite_outbox import SqliteOutbox
+from honcho_memory.application.courier import Courier
+from honcho_memory.application.delivery import Delivery
+from honcho_memory.application.memory import HonchoMemory, Parts
+from honcho_memory.application.reading import ReadGate
+from honcho_memory.application.recalling import Recalling, RecallRules
+from honcho_memory.application.remembering import Remembering, RememberingRules
+from honcho_memory.application.requests import Requests
+from honcho_memory.application.searching import Searching
+from honcho_memory.application.server_state import ServerState
+from honcho_memory.application.trip import CourierRules, Equipment
+from honcho_memory.domain.errors import OutboxUnavailable
+from honcho_memory.domain.host_messages import MessageReader
+from honcho_memory.domain.policy import SearchScope
+from honcho_memory.domain.transcript import LengthLimit
+from honcho_memory.ports.clock import Clock
+from honcho_memory.ports.honcho import Honcho
+from honcho_memory.ports.outbox import Outbox
+from honcho_memory.settings import Delivery as DeliveryMode
+from honcho_memory.settings import Settings
+
+logger = logging.getLogger("honcho_memory")
+
+OUTBOX_FILE = "honcho-memory/outbox.sqlite3"
+"""Under the storage path."""
+DELIVERY_THREADS = 2
+"""Honcho takes 0.6 s for a batch of 100, and 3.3 s for each of four at once."""
+MOST_READS = 16
+"""Requests of recalls and searches that may be under way."""
+
+
+class OpenOutbox(NamedTuple):
+    """An outbox, and how to open it once more; None where that would find nothing."""
+
+    outbox: Outbox
+    reopen: Callable[[], Outbox] | None = None
+
+
+def _client(settings: Settings) -> Iterator[httpx.Client]:
+    client = open_client(
+        settings.base_url,
+        api_key=settings.api_key.get_secret_value() if settings.api_key else None,
+        timeout_seconds=settings.timeout_seconds,
+        connect_timeout_seconds=settings.connect_timeout_seconds,
+    )
+    yield client
+    client.close()
+
+
+def _outbox(settings: Settings) -> Iterator[OpenOutbox]:
+    opened = _durable(settings) or OpenOutbox(_in_memory(settings))
+    yield opened
+    opened.outbox.close()
+
+
+def _in_memory(settings: Settings) -> Outbox:
+    limits = settings.outbox
+    return InMemoryOutbox(max_messages=limits.max_messages, max_bytes=limits.max_bytes)
+
+
+def _durable(settings: Settings) -> OpenOutbox | None:
+    """The outbox on disk, if it is wanted and can be had: memory must not fail the host's start."""
+    if settings.delivery_mode is not DeliveryMode.DURABLE:
+        return None
+    path = Path(settings.storage_path) / OUTBOX_FILE
+    limits = settings.outbox
+
+    def open_file() -> SqliteOutbox:
+        return SqliteOutbox(path, max_messages=limits.max_messages, max_bytes=limits.max_bytes)
+
+    outbox = open_file()
+    try:
+        outbox.open()
+    except OutboxUnavailable as error:
+        logger.error(  # noqa: TRY400 - one line for the operator, a traceback would not help
+            "what users say is kept in memory only and lost with this process, because the "
+            "outbox cannot be used: %s",
+            error,
+        )
+        outbox.close()
+        return None
+    return OpenOutbox(outbox, open_file)
+
+
+def _recall_rules(settings: Settings) -> RecallRules:
+    recall = settings.recall
+    return RecallRules(
+        deadline=recall.deadline_seconds,
+        fresh=recall.fresh_seconds,
+        stale_if_error=settings.stale_if_error_seconds,
+        max_conclusions=recall.max_conclusions,
+        peer_card=recall.peer_card,
+        budget=settings.max_injection_chars,
+    )
+
+
+def _remembering_rules(settings: Settings) -> RememberingRules:
+    return RememberingRules(
+        server=settings.base_url,
+        identities=settings.identities(),
+        limit=LengthLimit(settings.message_char_limit, settings.overflow),
+        backfill=settings.backfill,
+    )
+
+
+def _courier_rules(settings: Settings) -> CourierRules:
+    return CourierRules(
+        server=settings.base_url,
+        timeout=settings.timeout_seconds,
+        assistant_peer=settings.assistant_peer,
+        assistant_observed=settings.assistant_observed,
+    )
+
+
+def _inline_timeout(settings: Settings) -> float | None:
+    is_inline = settings.delivery_mode is DeliveryMode.INLINE
+    return settings.timeout_seconds if is_inline else None
+
+
+class Container(containers.DeclarativeContainer):
+    """Every part of a memory, each built once."""
+
+    settings = providers.Dependency(instance_of=Settings)
+    reader = providers.Dependency(instance_of=MessageReader)
+    clock: providers.Provider[Clock] = providers.Object(time)
+    client: providers.Provider[httpx.Client] = providers.Resource(_client, settings)
+    honcho: providers.Provider[Honcho] = providers.ThreadSafeSingleton(
+        HttpHoncho, client, clock=clock
+    )
+    open_outbox: providers.Provider[OpenOutbox] = providers.Resource(_outbox, settings)
+    state = providers.ThreadSafeSingleton(ServerState, clock)
+    reads = providers.ThreadSafeSingleton(Requests, state, clock, limit=MOST_READS)
+    writes = providers.ThreadSafeSingleton(Requests, state, clock, limit=2 * DELIVERY_THREADS)
+    equipment = providers.Singleton(
+        Equipment,
+        rules=providers.Callable(_courier_rules, settings),
+        honcho=honcho,
+        outbox=open_outbox.provided.outbox,
+        requests=writes,
+        clock=clock,
+    )
+    delivery = providers.ThreadSafeSingleton(
+        Delivery,
+        providers.Factory(Courier, equipment, state),
+        open_outbox.provided.outbox,
+        settings.provided.base_url,
+        state,
+        clock,
+        threads=DELIVERY_THREADS,
+    )
+    parts = providers.Factory(
+        Parts,
+        identities=settings.provided.identities.call(),
+        outbox=open_outbox.provided.outbox,
+        reopen_outbox=open_outbox.provided.reopen,
+        remembering=providers.Factory(
+            Remembering, providers.Callable(_remembering_rules, settings), reader, clock
+        ),
+        delivery=delivery,
+        recalling=providers.Factory(
+            Recalling, providers.Callable(_recall_rules, settings), honcho, reads, clock
+        ),
+        searching=providers.Factory(
+            Searching,
+            honcho,
+            reads,
+            settings.provided.identities.call(),
+            deadline=settings.provided.recall.deadline_seconds,
+            only_user=providers.Callable(
+                lambda settings: settings.search_scope is SearchScope.USER, settings
+            ),
+        ),
+        gate=providers.Factory(ReadGate, settings.provided.failure_policy.read),
+        state=state,
+        server=settings.provided.base_url,
+        clock=clock,
+        inline_timeout=providers.Callable(_inline_timeout, settings),
+    )
+
+
+def build(
+    settings: Settings,
+    *,
+    honcho: Honcho | None = None,
+    outbox: Outbox | None = None,
+    reader: MessageReader | None = None,
+    clock: Clock = time,
+) -> Container:
+    """Put the parts together; what is given takes the place of what the settings name."""
+    container = Container(settings=settings, reader=reader or MessageReader())
+    container.clock.override(providers.Object(clock))
+    if honcho is not None:
+        container.honcho.override(providers.Object(honcho))
+        container.client.override(providers.Object(None))
+    if outbox is not None:
+        container.open_outbox.override(providers.Object(OpenOutbox(outbox)))
+    container.check_dependencies()
+    container.init_resources()
+    return container
+
+
+def open_memory(
+    settings: Settings | Mapping[str, object] | None = None,
+    *,
+    honcho: Honcho | None = None,
+    outbox: Outbox | None = None,
+    reader: MessageReader | None = None,
+    clock: Clock = time,
+) -> HonchoMemory:
+    """Open a memory; `close` it, or use it as a context manager.
+
+    No request is made: a Honcho that cannot be reached does not keep a host from starting.
+
+    Args:
+        settings: `Settings`, or a mapping with their keys; None for the defaults.
+        honcho: Takes the place of the server at `base_url`; it stays the caller's to close.
+        outbox: Takes the place of the one that `delivery` names; it stays the caller's to close.
+        reader: How the host's messages are read.
+        clock: The time.
+
+    Raises:
+        ConfigurationError: A setting is wrong; the message names it.
+    """
+    if not isinstance(settings, Settings):
+        settings = Settings.from_mapping(settings)
+    container = build(settings, honcho=honcho, outbox=outbox, reader=reader, clock=clock)
+
+    def release() -> None:
+        container.shutdown_resources()
+        container.reset_singletons()
+
+    return HonchoMemory(container.parts(on_close=release))
