@@ -1,0 +1,75 @@
+# `make demo` and `make test` set up what they need in a virtual environment of their own.
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint format wheel-test clean
+
+VENV ?= .venv
+BIN := $(VENV)/bin
+CORE := */domain/*,*/ports/*,*/application/*
+
+# The first that runs and is new enough; `make test PYTHON=...` chooses another.
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 \
+	&& echo $$python && break; done)
+
+help:  ## Say what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/demo.done  ## Show a conversation stored, recalled and searched, on a Honcho kept in memory
+	@$(BIN)/honcho-memory demo
+
+test: $(VENV)/test.done  ## Run the tests and check their coverage
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest $(PYTEST_ARGS)
+	$(BIN)/coverage report --include='$(CORE)' --fail-under=100
+	$(BIN)/coverage report --fail-under=95
+
+lint: $(VENV)/dev.done  ## Check style, types and the direction of dependencies
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+format: $(VENV)/dev.done  ## Format the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+wheel-test: $(VENV)/dev.done  ## Build the distributions and test the wheel without the source tree
+	rm -rf dist build/wheel
+	$(BIN)/python -m build
+	$(BIN)/python -m venv build/wheel
+	build/wheel/bin/python -m pip install --quiet --upgrade pip
+	build/wheel/bin/python -m pip install --quiet dist/*.whl --group test
+	mkdir build/wheel/project
+	cp -R tests pyproject.toml build/wheel/project
+	cd build/wheel/project && ../bin/python -m pytest $(PYTEST_ARGS)
+
+clean:  ## Remove everything that was made
+	rm -rf .venv* build dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+
+$(VENV)/pip.done:
+	@test -n "$(PYTHON)" || { \
+		echo "Python 3.11 or newer is missing: install it, or name it with PYTHON=/path/to/python" >&2; \
+		exit 1; }
+	@$(PYTHON) -m venv --clear $(VENV) || { \
+		echo "$(PYTHON) cannot make a virtual environment: install its venv module" \
+			"(on Debian the package python3-venv)" >&2; \
+		exit 1; }
+	@$(BIN)/python -m pip install --quiet --upgrade pip
+	@touch $@
+
+$(VENV)/demo.done: $(VENV)/pip.done pyproject.toml
+	@echo "Setting up $(VENV)"
+	@$(BIN)/python -m pip install --quiet --editable '.[cli]'
+	@touch $@
+
+$(VENV)/test.done: $(VENV)/pip.done pyproject.toml
+	@echo "Setting up $(VENV)"
+	@$(BIN)/python -m pip install --quiet --editable '.[cli]' --group test
+	@touch $@
+
+$(VENV)/dev.done: $(VENV)/pip.done pyproject.toml
+	@echo "Setting up $(VENV)"
+	@$(BIN)/python -m pip install --quiet --editable '.[cli]' --group dev
+	@touch $@
