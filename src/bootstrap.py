@@ -238,7 +238,11 @@ def open_memory(
     """
     if not isinstance(settings, Settings):
         settings = Settings.from_mapping(settings)
-    container = build(settings, honcho=honcho, outbox=outbox, reader=reader, clock=clock)
+    return memory_of(build(settings, honcho=honcho, outbox=outbox, reader=reader, clock=clock))
+
+
+def memory_of(container: Container) -> HonchoMemory:
+    """The memory that a container's parts make up; closing it releases them."""
 
     def release() -> None:
         container.shutdown_resources()

@@ -1,0 +1,84 @@
+"""The subcommands."""
+
+from __future__ import annotations
+
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from honcho_memory.cli.conversation import THREAD, USER
+from honcho_memory.cli.demo import run_demo
+from honcho_memory.domain.errors import ConfigurationError, HonchoMemoryError
+from honcho_memory.settings import Settings
+
+app = typer.Typer(
+    name="honcho-memory",
+    help="Long-term memory of an agent's users through a Honcho server.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+BaseUrl = Annotated[
+    str | None, typer.Option(metavar="URL", help="A Honcho server; without it, one in memory.")
+]
+ApiKeyEnv = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="The environment variable that holds the API key."),
+]
+
+
+@app.command()
+def demo(
+    base_url: BaseUrl = None,
+    api_key_env: ApiKeyEnv = None,
+    user: Annotated[str, typer.Option(help="Whose memory it becomes.")] = USER,
+    thread: Annotated[str, typer.Option(help="Which conversation it becomes.")] = THREAD,
+) -> None:
+    """Hand over a conversation and show what is stored, left out, recalled and found."""
+    given = {"base_url": base_url, "api_key_env": api_key_env, "delivery": "background"}
+    console = Console()
+    try:
+        settings = Settings.from_mapping(given)
+        run_demo(console, settings, user_id=user, thread_id=thread, is_live=base_url is not None)
+    except HonchoMemoryError as error:
+        _fail(error)
+
+
+@app.command()
+def identity(
+    user: Annotated[str, typer.Argument(help="The host's id of a user.")],
+    thread: Annotated[str | None, typer.Argument(help="The host's id of a thread.")] = None,
+    workspace_prefix: Annotated[
+        str | None, typer.Option(help="As in the settings.", metavar="TEXT")
+    ] = None,
+    id_digest_chars: Annotated[
+        int | None, typer.Option(help="As in the settings, 8 or 32.")
+    ] = None,
+) -> None:
+    """Show which workspace, peer and session the host's ids stand for."""
+    try:
+        settings = Settings.from_mapping(
+            {"workspace_prefix": workspace_prefix, "id_digest_chars": id_digest_chars}
+        )
+    except ConfigurationError as error:
+        _fail(error)
+    identities = settings.identities()
+    known = identities.user(user)
+    if known is None:
+        _fail(ConfigurationError("an empty user id stands for nobody: nothing is remembered"))
+    table = Table(show_header=False, box=None)
+    table.add_row("workspace", known.workspace)
+    table.add_row("peer", known.peer)
+    if thread is not None:
+        table.add_row("session", identities.session(thread))
+    Console().print(table)
+
+
+def _fail(error: HonchoMemoryError) -> NoReturn:
+    Console(stderr=True).print(
+        f"honcho-memory: {error}", style="red", markup=False, highlight=False
+    )
+    raise typer.Exit(1)
