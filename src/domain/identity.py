@@ -85,6 +85,7 @@ class Identities:
             raise ConfigurationError(f"id_digest_chars must be 8 or 32, got {self.digest_chars!r}")
         self._check_prefix()
         _check_id("assistant_peer", self.assistant_peer)
+        self._check_nobody_is_derived_to_be_the_assistant()
         for user_id, workspace in self.workspace_overrides.items():
             _check_id(f"workspace_overrides[{user_id!r}]", workspace)
         for user_id, peer in self.user_peer_overrides.items():
@@ -104,6 +105,14 @@ class Identities:
         if len(prefix) > longest:
             raise ConfigurationError(
                 f"workspace_prefix must have at most {longest} characters, got {len(prefix)}"
+            )
+
+    def _check_nobody_is_derived_to_be_the_assistant(self) -> None:
+        tail = self.assistant_peer.rpartition("-")[2]
+        if re.fullmatch(rf"[0-9a-f]{{{self.digest_chars}}}", tail):
+            raise ConfigurationError(
+                f"assistant_peer must not end like a peer that is derived from a user id, in "
+                f"{self.digest_chars} hex digits, got {self.assistant_peer!r}"
             )
 
     def user(self, user_id: str | None) -> User | None:
