@@ -1,0 +1,5 @@
+"""Honcho and the outbox kept in memory, for tests and demos."""
+
+from honcho_memory.adapters.in_memory.outbox import InMemoryOutbox
+
+__all__ = ["InMemoryOutbox"]
