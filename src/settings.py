@@ -40,6 +40,7 @@ from honcho_memory.domain.transcript import Overflow
 _logger = logging.getLogger(__name__)
 
 _A_DAY = 86_400
+_LONGEST_TIMEOUT = 600
 _HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+")
 _VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*"
 _REFERENCE = re.compile(rf"\$(?:({_VARIABLE})|\{{({_VARIABLE})\}})")
@@ -123,8 +124,8 @@ Count = Annotated[Whole, Field(gt=0), Allowed("a whole number greater than 0")]
 Seconds = Annotated[float, BeforeValidator(_number), Field(allow_inf_nan=False)]
 TimeLimit = Annotated[
     Seconds,
-    Field(gt=0, le=_A_DAY),
-    Allowed(f"a number of seconds greater than 0 and at most {_A_DAY:,}"),
+    Field(gt=0, le=_LONGEST_TIMEOUT),
+    Allowed(f"a number of seconds greater than 0 and at most {_LONGEST_TIMEOUT}"),
 ]
 Age = Annotated[Seconds, Field(ge=0), Allowed("a finite number of seconds, 0 or more")]
 
@@ -400,13 +401,22 @@ class Settings(_Section):
     @model_validator(mode="after")
     def _check_together(self) -> Self:
         self.identities()
+        if self.delivery is Delivery.DURABLE and not self.storage_path:
+            raise ConfigurationError("delivery must not be durable without a storage_path")
         plain = self.base_url.startswith("http:")
         if plain and self.api_key and not self.allow_insecure_http:
             raise ConfigurationError(
                 "base_url must be https:// when there is an api_key, which would be sent "
                 "unencrypted; for development on one machine, set allow_insecure_http to true"
             )
+        if self.delivery is Delivery.DURABLE and not self.storage_path:
+            raise ConfigurationError("storage_path must be given when delivery is 'durable'")
         return self
+
+    @property
+    def delivery_mode(self) -> Delivery:
+        """How turn messages get to Honcho, the default worked out."""
+        return self.delivery or (Delivery.DURABLE if self.storage_path else Delivery.BACKGROUND)
 
     @property
     def stale_if_error_seconds(self) -> float:

@@ -64,7 +64,10 @@ class Requests:
         self, future: Future[T], ticket: int, call: Callable[[float], T], timeout: float
     ) -> None:
         try:
-            result = call(timeout)
+            try:
+                result = call(timeout)
+            finally:
+                self._free.release()
         except HonchoRequestError as error:
             self._state.failed(error, ticket)
             future.set_exception(error)
@@ -73,8 +76,6 @@ class Requests:
         else:
             self._state.answered()
             future.set_result(result)
-        finally:
-            self._free.release()
 
 
 class Pending(Generic[T]):
