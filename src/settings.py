@@ -409,8 +409,6 @@ class Settings(_Section):
                 "base_url must be https:// when there is an api_key, which would be sent "
                 "unencrypted; for development on one machine, set allow_insecure_http to true"
             )
-        if self.delivery is Delivery.DURABLE and not self.storage_path:
-            raise ConfigurationError("storage_path must be given when delivery is 'durable'")
         return self
 
     @property
@@ -489,9 +487,12 @@ def _problems(error: ValidationError, *, secret: object) -> Iterator[str]:
         if isinstance(cause, ConfigurationError):
             yield _cut(_hide(str(cause), secret), _MOST_SHOWN_OF_A_MESSAGE)
             continue
-        location = [str(part) for part in problem["loc"] if part != "[key]"]
+        location = [str(part) for part in problem["loc"]]
+        if location[2:] == ["[key]"]:
+            path = f"a key of {location[0]}"
+        else:
+            path = _cut(_hide(".".join(location), secret), _MOST_SHOWN_OF_A_VALUE)
         shown = _cut(_hide(_shown(problem["input"]), secret), _MOST_SHOWN_OF_A_VALUE)
-        path = _cut(_hide(".".join(location), secret), _MOST_SHOWN_OF_A_VALUE)
         yield f"{path} must be {_allowed(location)}, got {shown}"
 
 
