@@ -28,7 +28,7 @@ lint: $(VENV)/dev.done  ## Check style, types and the direction of dependencies
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 
 format: $(VENV)/dev.done  ## Format the code

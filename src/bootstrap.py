@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import httpx
 from dependency_injector import containers, providers
@@ -132,6 +132,10 @@ def _inline_timeout(settings: Settings) -> float | None:
     return settings.timeout_seconds if is_inline else None
 
 
+def _only_user(settings: Settings) -> bool:
+    return settings.search_scope is SearchScope.USER
+
+
 class Container(containers.DeclarativeContainer):
     """Every part of a memory, each built once."""
 
@@ -181,9 +185,7 @@ class Container(containers.DeclarativeContainer):
             reads,
             settings.provided.identities.call(),
             deadline=settings.provided.recall.deadline_seconds,
-            only_user=providers.Callable(
-                lambda settings: settings.search_scope is SearchScope.USER, settings
-            ),
+            only_user=providers.Callable(_only_user, settings),
         ),
         gate=providers.Factory(ReadGate, settings.provided.failure_policy.read),
         state=state,
@@ -203,15 +205,19 @@ def build(
 ) -> Container:
     """Put the parts together; what is given takes the place of what the settings name."""
     container = Container(settings=settings, reader=reader or MessageReader())
-    container.clock.override(providers.Object(clock))
+    _replace(container.clock, clock)
     if honcho is not None:
-        container.honcho.override(providers.Object(honcho))
-        container.client.override(providers.Object(None))
+        _replace(container.honcho, honcho)
+        _replace(container.client, None)
     if outbox is not None:
-        container.open_outbox.override(providers.Object(OpenOutbox(outbox)))
+        _replace(container.open_outbox, OpenOutbox(outbox))
     container.check_dependencies()
     container.init_resources()
     return container
+
+
+def _replace(provider: providers.Provider[Any], part: object) -> None:
+    provider.override(providers.Object(part))  # pyright: ignore[reportUnknownMemberType] - their stub
 
 
 def open_memory(

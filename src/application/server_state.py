@@ -52,7 +52,7 @@ class ServerState:
         self._condition = Condition.OK
         self._not_before = 0.0
         self._failures = 0
-        self._episode = 0
+        self._episode: int = 0
         self._last_error: str | None = None
 
     @property

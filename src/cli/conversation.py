@@ -13,7 +13,9 @@ def _human(host_id: str, content: object, **extra: object) -> dict[str, Any]:
 
 
 def _ai(host_id: str, content: object, tools: tuple[str, ...] = ()) -> dict[str, Any]:
-    calls = [{"name": name, "args": {}, "id": f"{host_id}-call"} for name in tools]
+    calls: list[dict[str, Any]] = [
+        {"name": name, "args": {}, "id": f"{host_id}-call"} for name in tools
+    ]
     return {"type": "ai", "id": host_id, "content": content, "tool_calls": calls}
 
 

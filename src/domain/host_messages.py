@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from typing import cast
 
 from honcho_memory.domain.messages import Message, Role
 
@@ -94,7 +95,7 @@ class MessageReader:
 
 def _get(raw: object, name: str) -> object:
     if isinstance(raw, Mapping):
-        return raw.get(name)
+        return cast("Mapping[object, object]", raw).get(name)
     return getattr(raw, name, None)
 
 
@@ -103,7 +104,7 @@ def _text(value: object) -> str | None:
 
 
 def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, Mapping) else {}
+    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
 
 
 def _reply(extra: Mapping[str, object]) -> str | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import cast
 
 MAX_MESSAGE_CHARS = 25_000
 """Honcho refuses a whole batch for one message with more."""
@@ -26,17 +27,18 @@ def join_blocks(content: object) -> str:
         return content
     if not isinstance(content, list | tuple):
         return ""
-    texts = [_block_text(block) for block in content]
+    texts = [_block_text(block) for block in cast("Sequence[object]", content)]
     return "\n".join(text for text in texts if text)
 
 
 def _block_text(block: object) -> str:
     if isinstance(block, str):
         return block
-    if isinstance(block, Mapping) and block.get("type") not in _REASONING_BLOCKS:
-        text = block.get("text")
-        return text if isinstance(text, str) else ""
-    return ""
+    if not isinstance(block, Mapping):
+        return ""
+    fields = cast("Mapping[object, object]", block)
+    text = "" if fields.get("type") in _REASONING_BLOCKS else fields.get("text")
+    return text if isinstance(text, str) else ""
 
 
 def repair(text: str) -> str:

@@ -1,0 +1,60 @@
+"""The one gate that every read passes."""
+
+from __future__ import annotations
+
+import logging
+from typing import NoReturn
+
+import pytest
+
+from honcho_memory.application.reading import ReadGate
+from honcho_memory.domain.errors import HonchoMemoryError, HonchoUnavailable
+from honcho_memory.domain.policy import ReadPolicy
+
+
+def raising(error: Exception) -> NoReturn:
+    """A read that fails."""
+    raise error
+
+
+@pytest.mark.parametrize("error", [HonchoUnavailable("down"), RuntimeError("secret words")])
+def test_fail_open_gives_the_fallback(error: Exception) -> None:
+    """Whatever a read raises, the agent runs on, and the fallback knows what happened."""
+    gate = ReadGate(ReadPolicy.FAIL_OPEN)
+
+    failure = gate.read(lambda: raising(error), lambda failure: failure)
+
+    assert isinstance(failure, HonchoMemoryError)
+
+
+def test_fail_closed_raises_our_own_errors() -> None:
+    """An error of ours is raised as it is."""
+    error = HonchoUnavailable("down")
+
+    with pytest.raises(HonchoUnavailable) as caught:
+        ReadGate(ReadPolicy.FAIL_CLOSED).read(lambda: raising(error), lambda _: None)
+
+    assert error is caught.value
+
+
+def test_fail_closed_raises_foreign_errors_as_ours() -> None:
+    """A foreign error is chained, and its text, which may hold what users said, is not shown."""
+    error = RuntimeError("secret words")
+
+    with pytest.raises(HonchoMemoryError, match="RuntimeError") as caught:
+        ReadGate(ReadPolicy.FAIL_CLOSED).read(lambda: raising(error), lambda _: None)
+
+    assert error is caught.value.__cause__
+    assert "secret" not in str(caught.value)
+
+
+def test_an_outage_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    """The log tells when reads begin to fail and when they are well again, not every call."""
+    gate = ReadGate(ReadPolicy.FAIL_OPEN)
+    with caplog.at_level(logging.INFO, logger="honcho_memory"):
+        for _ in range(3):
+            gate.read(lambda: raising(HonchoUnavailable("down")), lambda _: None)
+        for _ in range(3):
+            gate.read(lambda: None, lambda _: None)
+
+    assert ["memory cannot be read: down", "memory can be read again"] == caplog.messages

@@ -1,0 +1,107 @@
+"""Requests are bounded in time and in number."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from honcho_memory.adapters.in_memory import ManualClock
+from honcho_memory.application.requests import Requests
+from honcho_memory.application.server_state import Condition, ServerState
+from honcho_memory.domain.errors import HonchoRejected, HonchoUnavailable
+
+
+class Hanging:
+    """Calls that do not end before they are released."""
+
+    def __init__(self) -> None:
+        self.released = threading.Event()
+        self.started = threading.Semaphore(0)
+
+    def __call__(self, timeout: float) -> str:
+        self.started.release()
+        self.released.wait()
+        return "late"
+
+
+@pytest.fixture
+def hanging() -> Hanging:
+    """One such call."""
+    return Hanging()
+
+
+@pytest.fixture
+def state() -> ServerState:
+    """A server that is well."""
+    return ServerState(ManualClock(), jitter=lambda: 1.0)
+
+
+def requests_of(state: ServerState, limit: int = 2) -> Requests:
+    """Requests to that server, under a clock that stands still."""
+    return Requests(state, ManualClock(), limit=limit)
+
+
+def test_a_request_is_told_how_long_it_may_take(state: ServerState) -> None:
+    """What a request returns is what the caller gets."""
+    assert 4.0 == requests_of(state).run(lambda timeout: timeout, timeout=4.0)
+
+
+def test_a_request_that_fails_says_so(state: ServerState) -> None:
+    """A refusal reaches the caller, and the server counts as there."""
+
+    def refuse(timeout: float) -> None:
+        raise HonchoRejected("no", status=422)
+
+    with pytest.raises(HonchoRejected, match="no"):
+        requests_of(state).run(refuse, timeout=4.0)
+
+    assert Condition.OK is state.condition
+
+
+def test_a_foreign_error_passes(state: ServerState) -> None:
+    """A fault in the program is not taken for a fault of the server."""
+
+    def stumble(timeout: float) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        requests_of(state).run(stumble, timeout=4.0)
+
+    assert Condition.OK is state.condition
+
+
+def test_a_request_that_hangs_is_left_behind(state: ServerState, hanging: Hanging) -> None:
+    """When its time is up the caller goes on; whether it was carried out is not known."""
+    with pytest.raises(HonchoUnavailable, match="in time") as caught:
+        requests_of(state).run(hanging, timeout=0)
+
+    assert caught.value.outcome_unknown
+    assert Condition.DOWN is state.condition
+    hanging.released.set()
+
+
+def test_hanging_requests_do_not_pile_up(state: ServerState, hanging: Hanging) -> None:
+    """With so many under way the next one fails at once; when they end there is room again."""
+    requests = requests_of(state, limit=2)
+    pending = [requests.start(hanging, timeout=60) for _ in range(2)]
+    for _ in pending:
+        hanging.started.acquire()
+
+    with pytest.raises(HonchoUnavailable, match="too many"):
+        requests.start(hanging, timeout=60)
+
+    hanging.released.set()
+    assert ["late", "late"] == [request.result() for request in pending]
+    assert "late" == requests.run(hanging, timeout=60)
+
+
+def test_nothing_is_started_while_honcho_is_down(state: ServerState) -> None:
+    """A server that is known to be down costs its callers nothing."""
+    state.failed(HonchoUnavailable("down"), state.enter())
+    calls: list[float] = []
+
+    with pytest.raises(HonchoUnavailable):
+        requests_of(state).run(calls.append, timeout=4.0)
+
+    assert [] == calls
