@@ -1,5 +1,6 @@
 """Honcho and the outbox kept in memory, for tests and demos."""
 
+from honcho_memory.adapters.in_memory.clock import ManualClock
 from honcho_memory.adapters.in_memory.outbox import InMemoryOutbox
 
-__all__ = ["InMemoryOutbox"]
+__all__ = ["InMemoryOutbox", "ManualClock"]
