@@ -82,7 +82,6 @@ _SCHEMA = (
     ) WITHOUT ROWID
     """,
     f"PRAGMA application_id = {APPLICATION_ID}",
-    f"PRAGMA user_version = {SCHEMA_VERSION}",
 )
 
 
@@ -111,11 +110,12 @@ def connect(path: Path, *, autocheckpoint: bool) -> sqlite3.Connection:
         db.execute("PRAGMA synchronous = NORMAL")
         if not autocheckpoint:
             db.execute("PRAGMA wal_autocheckpoint = 0")
-        # A file that may not be written to shows that here, not at the first message.
         db.execute("BEGIN IMMEDIATE")
         if not _is_outbox(db, path):
             for statement in _SCHEMA:
                 db.execute(statement)
+        # Written each time: a file that can only be read shows here, not at the first message.
+        db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         db.execute("COMMIT")
     except BaseException:
         db.close()
