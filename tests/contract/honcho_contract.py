@@ -149,8 +149,14 @@ def contents(outside: Outside, workspace: str, session: str = SESSION) -> list[s
     return [each.content for each in outside.messages(workspace, session)]
 
 
-Read = Callable[[Honcho, str], object]
-READS: dict[str, Read] = {
+Call = Callable[[Honcho, str], object]
+Ask = Callable[[Honcho, str, str], object]
+ASKS: dict[str, Ask] = {
+    "representation": lambda honcho, workspace, query: represent(honcho, workspace, query=query),
+    "search": search,
+    "conclusions": conclusions,
+}
+READS: dict[str, Call] = {
     "messages": lambda honcho, workspace: find(honcho, workspace, ["a"], or_without_key=True),
     "representation": lambda honcho, workspace: represent(honcho, workspace, query="tea"),
     "card": lambda honcho, workspace: honcho.peer_card(workspace, USER, timeout=TIMEOUT),
@@ -158,7 +164,7 @@ READS: dict[str, Read] = {
     "search of one": lambda honcho, workspace: search(honcho, workspace, "tea", author=USER),
     "conclusions": lambda honcho, workspace: conclusions(honcho, workspace, "tea"),
 }
-WRITES: dict[str, Read] = {
+WRITES: dict[str, Call] = {
     "add": lambda honcho, workspace: add(honcho, workspace, "Hello"),
     "configure": lambda honcho, workspace: honcho.configure_peer(
         workspace, USER, observe_me=False, timeout=TIMEOUT
@@ -700,7 +706,7 @@ class HonchoContract:
 
     @pytest.mark.parametrize("read", READS.values(), ids=READS)
     def test_reads_create_nothing(
-        self, outside: Outside, honcho: Honcho, workspace: str, read: Read
+        self, outside: Outside, honcho: Honcho, workspace: str, read: Call
     ) -> None:
         """Whatever is read where nothing is, nothing is there afterwards."""
         read(honcho, workspace)
@@ -709,21 +715,13 @@ class HonchoContract:
         assert outside.observes(workspace, USER) is None
 
     @pytest.mark.parametrize("text", ["<|endoftext|>", "\ud83d"])
-    @pytest.mark.parametrize(
-        "ask",
-        [
-            lambda honcho, workspace, query: represent(honcho, workspace, query=query),
-            search,
-            conclusions,
-        ],
-        ids=["representation", "search", "conclusions"],
-    )
+    @pytest.mark.parametrize("ask", ASKS.values(), ids=ASKS)
     def test_rejects_a_query(
         self,
         outside: Outside,
         honcho: Honcho,
         workspace: str,
-        ask: Callable[[Honcho, str, str], object],
+        ask: Ask,
         text: str,
     ) -> None:
         """A query is refused that holds a control token, or is not Unicode."""
@@ -781,7 +779,7 @@ class HonchoContract:
 
     @pytest.mark.parametrize("call", [*READS.values(), *WRITES.values()], ids=[*READS, *WRITES])
     def test_is_of_no_use_when_closed(
-        self, outside: Outside, honcho: Honcho, workspace: str, call: Read
+        self, outside: Outside, honcho: Honcho, workspace: str, call: Call
     ) -> None:
         """After closing, which can be done twice, every call fails and does nothing."""
         honcho.close()

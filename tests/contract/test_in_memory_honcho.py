@@ -1,0 +1,38 @@
+"""The Honcho in memory keeps the contract of the port."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from honcho_memory.adapters.in_memory import InMemoryHoncho
+
+from .honcho_contract import HonchoContract, Outside, Seen
+
+
+class InMemoryOutside:
+    """The inspection and set-up that the Honcho in memory offers beside the port."""
+
+    def __init__(self) -> None:
+        self.honcho = InMemoryHoncho()
+        self.observes = self.honcho.observes
+        self.set_card = self.honcho.set_card
+        self.add_conclusion = self.honcho.add_conclusion
+        self.delete_session = self.honcho.delete_session
+        self.finish_deletions = self.honcho.finish_deletions
+
+    def messages(self, workspace: str, session: str) -> Sequence[Seen]:
+        return [
+            Seen(each.author, each.content, each.created_at, each.metadata)
+            for each in self.honcho.messages(workspace, session)
+        ]
+
+    def exists(self, workspace: str) -> bool:
+        return workspace in self.honcho.workspaces()
+
+
+class TestInMemoryHoncho(HonchoContract):
+    @pytest.fixture
+    def outside(self) -> Outside:
+        return InMemoryOutside()
