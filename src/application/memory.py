@@ -14,7 +14,7 @@ from honcho_memory.application.reading import ReadGate
 from honcho_memory.application.recalling import Recalling
 from honcho_memory.application.remembering import Accepted, Remembering
 from honcho_memory.application.searching import Searching
-from honcho_memory.application.server_state import Condition, ServerState
+from honcho_memory.application.server_state import Condition, Failure, ServerState
 from honcho_memory.application.writer import Writer
 from honcho_memory.domain.errors import HonchoMemoryError, OutboxError, OutboxUnavailable
 from honcho_memory.domain.identity import Identities, User
@@ -41,7 +41,7 @@ class Stats:
         tally: What is in the outbox now, whoever put it there; None when it cannot be read.
         last_success: When a message last arrived, in seconds since the epoch.
         server: How Honcho is, as far as is known.
-        last_error: What the last failure of Honcho said.
+        last_failure: The last request to Honcho that failed.
     """
 
     accepted: int
@@ -50,7 +50,7 @@ class Stats:
     tally: Tally | None
     last_success: float | None
     server: Condition
-    last_error: str | None
+    last_failure: Failure | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ class HonchoMemory:
             tally=tally,
             last_success=parts.delivery.last_success,
             server=parts.state.condition,
-            last_error=parts.state.last_error,
+            last_failure=parts.state.last_failure,
         )
 
     def close(self) -> None:

@@ -6,6 +6,7 @@ import logging
 import random
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 
 from honcho_memory.domain.errors import (
@@ -37,11 +38,26 @@ class Condition(StrEnum):
     NOT_HONCHO = "not_honcho"
 
 
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The last request that failed.
+
+    Attributes:
+        kind: The class of the error.
+        reason: What it said.
+        at: When, in seconds since the epoch.
+    """
+
+    kind: str
+    reason: str
+    at: float
+
+
 class ServerState:
     """Lets requests through while Honcho is well, and one now and then while it is not.
 
     Args:
-        clock: Its monotonic reading counts.
+        clock: Its monotonic reading measures the pauses.
         jitter: Gives 0 to 1; keeps many processes from trying in step.
     """
 
@@ -50,10 +66,11 @@ class ServerState:
         self._jitter = jitter
         self._lock = threading.Lock()
         self._condition = Condition.OK
+        self._reason = ""
         self._not_before = 0.0
         self._failures = 0
         self._episode: int = 0
-        self._last_error: str | None = None
+        self._last_failure: Failure | None = None
 
     @property
     def condition(self) -> Condition:
@@ -61,9 +78,9 @@ class ServerState:
         return self._condition
 
     @property
-    def last_error(self) -> str | None:
-        """What the last failure said; None before the first."""
-        return self._last_error
+    def last_failure(self) -> Failure | None:
+        """The last request that failed, whatever it says about the server."""
+        return self._last_failure
 
     def pause(self) -> float:
         """Seconds until a request would be let through; 0 when one would be now."""
@@ -85,7 +102,7 @@ class ServerState:
                 pause = self.pause()
                 if pause > 0:
                     raise HonchoUnavailable(
-                        f"Honcho is {self._condition} ({self._last_error}); "
+                        f"Honcho is {self._condition} ({self._reason}); "
                         f"it is tried again in {pause:.0f} s"
                     )
                 # This one is the probe; the others wait until it is over or given up.
@@ -94,16 +111,17 @@ class ServerState:
 
     def failed(self, error: HonchoRequestError, ticket: int) -> None:
         """A request that was let through came to this."""
+        self._last_failure = Failure(type(error).__name__, str(error), self._clock.time())
         condition = _condition_after(error)
         if condition is Condition.OK:
             self.answered()
             return
         with self._lock:
-            self._last_error = str(error)
             if ticket != self._episode:
                 return  # a request of the same moment has said so already
             changed = condition is not self._condition
             self._condition = condition
+            self._reason = str(error)
             self._episode += 1
             self._failures += 1
             self._not_before = self._clock.monotonic() + self._pause_after(error)

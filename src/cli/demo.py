@@ -46,9 +46,9 @@ def run_demo(
         console.rule(f"[bold]A conversation of {len(TRANSCRIPT)} messages, and {escape(where)}")
         accepted = memory.remember(thread_id, TRANSCRIPT, user_id=user_id, agent_name="demo")
         if not memory.flush(settings.timeout_seconds):
-            raise HonchoMemoryError(
-                f"the conversation could not be delivered: {memory.stats().last_error}"
-            )
+            failure = memory.stats().last_failure
+            reason = failure.reason if failure else "it takes longer than timeout_seconds"
+            raise HonchoMemoryError(f"the conversation could not be delivered: {reason}")
         again = memory.remember(thread_id, TRANSCRIPT, user_id=user_id, agent_name="demo")
         console.print(
             f"Handed over once: {accepted} messages are remembered. "

@@ -12,6 +12,7 @@ from honcho_memory.application.server_state import (
     LONGEST_RETRY_AFTER,
     SLOW_PROBE,
     Condition,
+    Failure,
     ServerState,
     backoff,
 )
@@ -160,7 +161,9 @@ def test_what_a_person_must_mend_is_said_once_and_tried_slowly(
         state.answered()
 
     assert condition is not state.condition
-    assert str(error) == state.last_error
+    assert Failure(type(error).__name__, str(error), clock.time() - SLOW_PROBE) == (
+        state.last_failure
+    )
     assert ["WARNING", "INFO"] == [record.levelname for record in caplog.records]
 
 
