@@ -139,6 +139,14 @@ async def make_workspace(
     return _workspace(workspace)
 
 
+@router.post("/list")
+async def list_workspaces(body: bodies.Listing, pages: Pages, store: Store) -> Json:
+    workspaces = store.workspaces.values()
+    return pages.of(
+        _filtered(workspaces, body.filters, ("created_at", "id", "metadata")), _workspace
+    )
+
+
 @router.delete("/{workspace}", status_code=202)
 async def delete_workspace(workspace: str, store: Store) -> Json:
     store.delete_workspace(workspace)
