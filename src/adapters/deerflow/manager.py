@@ -1,0 +1,336 @@
+"""DeerFlow's `MemoryManager`, kept by a Honcho."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, ClassVar, Literal, Self, TypeVar
+
+from deerflow.agents.memory.manager import MemoryManager, MemoryManagerError
+from pydantic import ConfigDict, PrivateAttr
+
+from honcho_memory.adapters.deerflow.lost_user import LostUser
+from honcho_memory.adapters.deerflow.off_loop import OffLoop
+from honcho_memory.adapters.deerflow.shapes import DEFAULT_TOP_K, document, found_item, how_many
+from honcho_memory.bootstrap import open_memory
+from honcho_memory.domain.errors import HonchoMemoryError
+from honcho_memory.domain.host_messages import MessageReader
+from honcho_memory.domain.identity import Identities
+from honcho_memory.domain.policy import ReadPolicy
+from honcho_memory.ports.clock import Clock
+from honcho_memory.ports.honcho import Honcho
+from honcho_memory.ports.host import KeepHidden, Memory
+from honcho_memory.settings import Settings
+
+logger = logging.getLogger("honcho_memory")
+
+LATE_ID_SUFFIX = "__user"
+"""DeerFlow puts it on the id of a message that it gives memory or the date to, at times days
+after the message was first handed over."""
+WRITES_AT_ONCE = 8
+READS_AT_ONCE = 8
+
+T = TypeVar("T")
+
+
+class HonchoMemoryManager(MemoryManager):
+    """Long-term memory for DeerFlow, through a Honcho server.
+
+    What is said is handed to an outbox and delivered in the background; what Honcho has
+    concluded comes back for injection and search. One instance may be used from many threads
+    and event loops at once, also after `close`.
+
+    Args:
+        backend_config: DeerFlow's `memory.backend_config`, see `Settings`.
+        mode: `middleware` or `tool`; turns are remembered in both.
+        callbacks: DeerFlow's, kept for it.
+        should_keep_hidden_message: DeerFlow's hook that decides which of its hidden messages
+            the user said after all.
+        honcho: An adapter to use instead of HTTP, for tests and demos.
+        clock: The time, for tests.
+        host_hooks: Whatever else DeerFlow offers to its backends.
+
+    Raises:
+        ConfigurationError: A setting is wrong. Honcho itself is not asked anything yet.
+    """
+
+    model_config = ConfigDict(hide_input_in_errors=True)
+
+    supports_search: ClassVar[bool] = True
+    requires_passive_writes_in_tool_mode: ClassVar[bool] = True
+
+    _settings: Settings = PrivateAttr()
+    _memory: Memory = PrivateAttr()
+    _identities: Identities = PrivateAttr()
+    _clock: Clock = PrivateAttr()
+    _writes: OffLoop = PrivateAttr()
+    _reads: OffLoop = PrivateAttr()
+    _lost_user: LostUser = PrivateAttr()
+
+    def __init__(
+        self,
+        *,
+        backend_config: Mapping[str, Any] | None = None,
+        mode: Literal["middleware", "tool"] = "middleware",
+        callbacks: Any = None,
+        should_keep_hidden_message: KeepHidden | None = None,
+        honcho: Honcho | None = None,
+        clock: Clock = time,
+        **host_hooks: Any,  # noqa: ARG002 - a newer DeerFlow may offer more
+    ) -> None:
+        # Before pydantic sees it: its errors show their input.
+        settings = Settings.from_mapping(backend_config)
+        super().__init__(backend_config=dict(backend_config or {}), mode=mode, callbacks=callbacks)
+        reader = MessageReader(should_keep_hidden_message, id_suffix=LATE_ID_SUFFIX)
+        self._settings = settings
+        self._memory = open_memory(settings, honcho=honcho, reader=reader, clock=clock)
+        self._identities = settings.identities()
+        self._clock = clock
+        self._writes = OffLoop("honcho-deerflow-write", limit=WRITES_AT_ONCE)
+        self._reads = OffLoop("honcho-deerflow-read", limit=READS_AT_ONCE)
+        self._lost_user = LostUser(settings)
+
+    @classmethod
+    def from_config(
+        cls,
+        backend_config: Mapping[str, Any] | None,
+        *,
+        mode: Literal["middleware", "tool"] = "middleware",
+        **host_hooks: Any,
+    ) -> Self:
+        """Build a manager, as DeerFlow's factory does; takes what the constructor takes.
+
+        Raises:
+            ConfigurationError: A setting is wrong.
+        """
+        return cls(backend_config=backend_config, mode=mode, **host_hooks)
+
+    @classmethod
+    def read_failures_are_fatal_for_config(cls, backend_config: object) -> bool:
+        """Whether a run must stop when memory cannot be read; asked of the class, never raises."""
+        match backend_config:
+            case {"failure_policy": {"read": ReadPolicy.FAIL_CLOSED}}:
+                return True
+            case _:
+                return False
+
+    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
+        """What repr and str show: not `backend_config`, which may hold a key."""
+        return [("base_url", self._settings.base_url), ("mode", self.mode)]
+
+    def add(
+        self,
+        thread_id: str,
+        messages: Sequence[object],
+        *,
+        agent_name: str | None = None,
+        user_id: str | None = None,
+        trace_id: str | None = None,
+    ) -> None:
+        """Remember what is new in a thread; never raises, and makes no request of its own.
+
+        When it returns, what is new waits in the outbox, or was refused with a warning and is
+        taken when the thread is handed over again.
+
+        Args:
+            thread_id: DeerFlow's id of the thread.
+            messages: The thread's messages, all of them or the newest, oldest first.
+            agent_name: Kept with the messages.
+            user_id: Whose words they are; nothing is remembered without one.
+            trace_id: Kept with the messages.
+        """
+        with _keeping_the_run():
+            self._lost_user.look_out(user_id)
+            self._memory.remember(
+                thread_id, messages, user_id=user_id, agent_name=agent_name, trace_id=trace_id
+            )
+
+    def add_nowait(
+        self,
+        thread_id: str,
+        messages: Sequence[object],
+        *,
+        agent_name: str | None = None,
+        user_id: str | None = None,
+    ) -> None:
+        """Like `add`, but hands over to a thread and returns at once: for the event loop.
+
+        DeerFlow calls it before it takes messages out of a thread.
+        """
+        with _keeping_the_run():
+            self._lost_user.look_out(user_id)
+            self._memory.remember_nowait(
+                thread_id, messages, user_id=user_id, agent_name=agent_name
+            )
+
+    async def aadd(
+        self,
+        thread_id: str,
+        messages: Sequence[object],
+        *,
+        agent_name: str | None = None,
+        user_id: str | None = None,
+        trace_id: str | None = None,
+    ) -> None:
+        """Like `add`, without blocking the event loop: `add` has returned when this does.
+
+        Cancelling it does not keep the turn out of memory.
+        """
+        with _keeping_the_run():
+            await self._writes.run(
+                lambda: self.add(
+                    thread_id,
+                    messages,
+                    agent_name=agent_name,
+                    user_id=user_id,
+                    trace_id=trace_id,
+                )
+            )
+
+    def get_context(
+        self,
+        user_id: str | None,
+        *,
+        agent_name: str | None = None,  # noqa: ARG002 - memory is of a user, not of an agent
+        thread_id: str | None = None,  # noqa: ARG002 - the same in every thread
+    ) -> str:
+        """What is known of a user, to put before a model; `""` for nobody or nothing.
+
+        It takes `recall.deadline_seconds` and has `max_injection_chars` at most.
+
+        Raises:
+            MemoryManagerError: Honcho could not be asked, and the read policy is `fail_closed`.
+        """
+        return self._read(lambda: self._context(user_id), "")
+
+    async def aget_context(
+        self,
+        user_id: str | None,
+        *,
+        agent_name: str | None = None,  # noqa: ARG002 - as in get_context
+        thread_id: str | None = None,  # noqa: ARG002 - as in get_context
+    ) -> str:
+        """Like `get_context`, without blocking the event loop."""
+        return await self._read_off_loop(lambda: self._context(user_id), "")
+
+    def search(
+        self,
+        query: str,
+        top_k: int = DEFAULT_TOP_K,
+        *,
+        user_id: str | None = None,
+        agent_name: str | None = None,  # noqa: ARG002 - memory is of a user, not of an agent
+        category: str | None = None,
+    ) -> list[dict[str, Any]]:
+        """Facts and messages near a text, best first.
+
+        Args:
+            query: Nothing is found for an empty one.
+            top_k: How many at most, 100 at most; nothing is found for 0 or less.
+            user_id: Whose memory; nothing is known of nobody.
+            agent_name: Makes no difference.
+            category: Only of this one; messages are of the category `memory`.
+
+        Returns:
+            Facts with `id, content, category, confidence, createdAt, source`, and messages with
+            `content, category, session_id, peer_id, created_at, createdAt, source`. The source
+            is a thread id where that is known.
+
+        Raises:
+            MemoryManagerError: Honcho could not be asked, and the read policy is `fail_closed`.
+        """
+        return self._read(lambda: self._found(query, top_k, user_id, category), [])
+
+    async def asearch(
+        self,
+        query: str,
+        top_k: int = DEFAULT_TOP_K,
+        *,
+        user_id: str | None = None,
+        agent_name: str | None = None,  # noqa: ARG002 - as in search
+        category: str | None = None,
+    ) -> list[dict[str, Any]]:
+        """Like `search`, without blocking the event loop."""
+        return await self._read_off_loop(lambda: self._found(query, top_k, user_id, category), [])
+
+    def get_memory(
+        self,
+        *,
+        user_id: str | None = None,
+        agent_name: str | None = None,  # noqa: ARG002 - memory is of a user, not of an agent
+    ) -> dict[str, Any]:
+        """The memory document: what is known of a user is the summary of `workContext`.
+
+        Raises:
+            MemoryManagerError: Honcho could not be asked, and the read policy is `fail_closed`.
+        """
+        summary = self._read(lambda: self._context(user_id), "")
+        return document(summary, datetime.fromtimestamp(self._clock.time(), UTC))
+
+    def warm(self) -> bool | None:
+        """Nothing: Honcho is first asked when it is needed."""
+        return None
+
+    def shutdown_flush(self, timeout: float) -> bool:
+        """Deliver what waits, for `timeout` seconds at most; returns whether nothing waits."""
+        return self._memory.flush(timeout)
+
+    def close(self) -> None:
+        """Stop in bounded time; safe to call twice.
+
+        Turns that are handed over later are still kept where the outbox is durable.
+        """
+        self._memory.close()
+
+    def _context(self, user_id: str | None) -> str:
+        self._lost_user.look_out(user_id)
+        return self._memory.recall(user_id).text
+
+    def _found(
+        self, query: object, wanted: object, user_id: str | None, category: object
+    ) -> list[dict[str, Any]]:
+        self._lost_user.look_out(user_id)
+        found = self._memory.search(
+            query if isinstance(query, str) else "",
+            user_id=user_id,
+            top_k=how_many(wanted),
+            category=category if isinstance(category, str) and category else None,
+        )
+        return [found_item(item, self._identities) for item in found]
+
+    def _read(self, read: Callable[[], T], fallback: T) -> T:
+        try:
+            return read()
+        except Exception as error:  # noqa: BLE001 - the read policy is for any failure
+            return self._failed(error, fallback)
+
+    async def _read_off_loop(self, read: Callable[[], T], fallback: T) -> T:
+        try:
+            return await self._reads.run(read)
+        except Exception as error:  # noqa: BLE001 - the read policy is for any failure
+            return self._failed(error, fallback)
+
+    def _failed(self, error: Exception, fallback: T) -> T:
+        """What the read policy says; DeerFlow stops a run for a `MemoryManagerError` alone."""
+        reason = _reason(error)
+        if self._settings.failure_policy.read is ReadPolicy.FAIL_CLOSED:
+            raise MemoryManagerError(f"memory cannot be read: {reason}") from error
+        logger.warning("memory cannot be read: %s", reason)
+        return fallback
+
+
+@contextmanager
+def _keeping_the_run() -> Generator[None]:
+    """Let nothing out: it would fail DeerFlow's run after its answer was given."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - see above
+        logger.warning("a turn could not be taken into memory: %s", _reason(error))
+
+
+def _reason(error: Exception) -> str:
+    """Only the kind of a foreign error: its text may hold what users said."""
+    return str(error) if isinstance(error, HonchoMemoryError) else type(error).__name__
