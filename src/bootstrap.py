@@ -158,9 +158,10 @@ class Container(containers.DeclarativeContainer):
         requests=writes,
         clock=clock,
     )
+    courier = providers.ThreadSafeSingleton(Courier, equipment, state)
     delivery = providers.ThreadSafeSingleton(
         Delivery,
-        providers.Factory(Courier, equipment, state),
+        courier.provided.deliver_next,
         open_outbox.provided.outbox,
         settings.provided.base_url,
         state,

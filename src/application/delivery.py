@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from collections.abc import Callable
 
-from honcho_memory.application.courier import Courier
 from honcho_memory.application.server_state import ServerState
 from honcho_memory.domain.errors import OutboxUnavailable
 from honcho_memory.ports.clock import Clock
@@ -25,7 +25,8 @@ class Delivery:
     Its threads start on first use. A fork carries none over: the child starts its own.
 
     Args:
-        courier: Does the work.
+        deliver_next: Delivers once and returns how many messages arrived, or None when there was
+            nothing to do; see `Courier.deliver_next`.
         outbox: What it empties.
         server: Whose lanes count.
         state: Says when Honcho may be tried again.
@@ -35,7 +36,7 @@ class Delivery:
 
     def __init__(
         self,
-        courier: Courier,
+        deliver_next: Callable[[], int | None],
         outbox: Outbox,
         server: str,
         state: ServerState,
@@ -43,7 +44,7 @@ class Delivery:
         *,
         threads: int = 2,
     ) -> None:
-        self._courier = courier
+        self._deliver_next = deliver_next
         self._outbox = outbox
         self._server = server
         self._state = state
@@ -133,7 +134,7 @@ class Delivery:
     def _step(self) -> bool:
         """Deliver once; returns whether there was something to do."""
         try:
-            arrived = self._courier.deliver_next()
+            arrived = self._deliver_next()
         except OutboxUnavailable as error:
             logger.warning("the outbox cannot be read, delivery waits: %s", error)
             return False

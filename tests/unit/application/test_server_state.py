@@ -28,18 +28,6 @@ from honcho_memory.domain.errors import (
 REFUSED = HonchoUnavailable("connection refused")
 
 
-@pytest.fixture
-def clock() -> ManualClock:
-    """A clock that the test holds."""
-    return ManualClock()
-
-
-@pytest.fixture
-def state(clock: ManualClock) -> ServerState:
-    """A state whose pauses are as long as they can be."""
-    return ServerState(clock, jitter=lambda: 1.0)
-
-
 def fail(state: ServerState, error: HonchoRequestError) -> None:
     """Let one request fail."""
     state.failed(error, state.enter())
