@@ -984,4 +984,4 @@ class DeerFlowContract:
 
         make()
 
-        assert before == set(threading.enumerate())
+        assert not set(threading.enumerate()) - before
