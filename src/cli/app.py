@@ -36,9 +36,17 @@ def demo(
     api_key_env: ApiKeyEnv = None,
     user: Annotated[str, typer.Option(help="Whose memory it becomes.")] = USER,
     thread: Annotated[str, typer.Option(help="Which conversation it becomes.")] = THREAD,
+    timeout_seconds: Annotated[
+        float | None, typer.Option(help="How long a request and the delivery may take.")
+    ] = None,
 ) -> None:
     """Hand over a conversation and show what is stored, left out, recalled and found."""
-    given = {"base_url": base_url, "api_key_env": api_key_env, "delivery": "background"}
+    given = {
+        "base_url": base_url,
+        "api_key_env": api_key_env,
+        "timeout_seconds": timeout_seconds,
+        "delivery": "background",
+    }
     console = Console()
     try:
         settings = Settings.from_mapping(given)
