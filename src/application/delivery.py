@@ -17,6 +17,8 @@ logger = logging.getLogger("honcho_memory")
 LONGEST_SLEEP = 20.0
 """Seconds; idle threads tidy the outbox this often, so that content is gone within a minute."""
 _SHORTEST_SLEEP = 0.01
+_LONGEST_BLINDNESS = 1.0
+"""Seconds after which who waits for delivery looks by itself."""
 
 
 class Delivery:
@@ -80,13 +82,20 @@ class Delivery:
             if self._is_closed:
                 return
             if not self._threads:
-                self._threads = [
-                    threading.Thread(target=self._work, name=f"honcho-delivery-{n}", daemon=True)
-                    for n in range(self._size)
-                ]
-                for thread in self._threads:
-                    thread.start()
+                self._start()
             self._tell()
+
+    def _start(self) -> None:
+        for number in range(self._size):
+            thread = threading.Thread(
+                target=self._work, name=f"honcho-delivery-{number}", daemon=True
+            )
+            try:
+                thread.start()
+            except RuntimeError as error:  # the process can have no more threads for now
+                logger.warning("delivery waits: %s", error)
+                return
+            self._threads.append(thread)
 
     def flush(self, timeout: float) -> bool:
         """Wait until nothing waits, `timeout` seconds at most; returns whether nothing does."""
@@ -102,7 +111,8 @@ class Delivery:
                 if left <= 0 or self._is_closed:
                     return False
                 if self._changes == seen:
-                    self._changed.wait(timeout=left)
+                    # Another process may deliver what waits, and cannot tell this one.
+                    self._changed.wait(timeout=min(left, _LONGEST_BLINDNESS))
 
     def close(self, timeout: float) -> None:
         """Stop the threads; one that a request keeps busy is left behind after `timeout`."""

@@ -131,13 +131,16 @@ class HonchoMemory:
         trace_id: str | None = None,
     ) -> None:
         """Like `remember`, from a thread of the library's own; see `Memory.remember_nowait`."""
+        context = {"agent_name": agent_name, "trace_id": trace_id}
         try:
             snapshot = list(messages)
-        except TypeError as error:
+            is_taken = self._writer.submit(
+                lambda: self._remember(thread_id, snapshot, user_id, context)
+            )
+        except Exception as error:  # noqa: BLE001 - a memory must not fail the host's run
             self._refuse(error)
             return
-        context = {"agent_name": agent_name, "trace_id": trace_id}
-        if not self._writer.submit(lambda: self._remember(thread_id, snapshot, user_id, context)):
+        if not is_taken:
             self._refuse(OutboxError("too many hand-overs wait to be written"))
 
     def recall(self, user_id: str | None, *, query: str | None = None) -> Recall:

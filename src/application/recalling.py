@@ -133,7 +133,9 @@ class Recalling:
             if self._asking.get(question) is not own:
                 return
             del self._asking[question]
-            if answer is not None:
+            # An empty answer is never kept: what is said next may change it any moment, and a
+            # host may freeze what it got for the life of a thread.
+            if answer:
                 self._kept[question] = _Kept(answer, self._clock.monotonic())
                 self._kept.move_to_end(question)
                 while len(self._kept) > REMEMBERED_ANSWERS:

@@ -41,6 +41,10 @@ class Answer:
     representation: str = ""
     card: tuple[str, ...] = ()
 
+    def __bool__(self) -> bool:
+        """Whether anything is known."""
+        return bool(self.representation.strip() or self.card)
+
 
 def injection_text(answer: Answer, *, budget: int) -> str:
     """The text to inject: the card, then the conclusions that there is room for.

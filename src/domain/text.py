@@ -67,8 +67,6 @@ def strip_leading_blocks(text: str, *, answer: bool) -> str:
     leading = _LEADING_IN_ANSWER if answer else _LEADING_IN_WORDS
     start = 0
     while match := leading.match(text, start):
-        if match.end() == start:
-            break
         start = match.end()
     return text[start:].strip()
 

@@ -170,3 +170,41 @@ def test_a_fork_starts_threads_of_its_own(
 
     assert script.is_done.wait(PATIENCE)
     delivery.close(PATIENCE)
+
+
+def test_another_process_may_deliver_what_waits(
+    clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who waits for delivery notices it although nobody in this process did it."""
+    outbox = InMemoryOutbox()
+    tallies = [Tally(waiting=1), Tally()]
+
+    def tally(server: str) -> Tally:
+        return tallies.pop(0)
+
+    monkeypatch.setattr(outbox, "tally", tally)
+    delivery = delivery_of(Script(), clock, outbox)
+
+    assert delivery.flush(PATIENCE)
+    delivery.close(PATIENCE)
+
+
+def test_a_process_without_room_for_threads_delivers_later(
+    clock: ManualClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What was accepted stays accepted; the next wake tries to start the threads again."""
+    script = Script()
+    delivery = delivery_of(script, clock)
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        delivery.wake()
+    assert ["delivery waits: can't start new thread"] == caplog.messages
+
+    delivery.wake()
+
+    assert script.is_done.wait(PATIENCE)
+    delivery.close(PATIENCE)

@@ -80,6 +80,15 @@ def test_a_fresh_answer_costs_no_request(
     assert Outcome.COLD is recall.recall(ADA).outcome
 
 
+def test_nothing_known_is_asked_again(recall: Recalling, honcho: InMemoryHoncho) -> None:
+    """A user of whom nothing was known a moment ago may be known now."""
+    eve = User("elsewhere", "eve")
+    assert "" == recall.recall(eve).text
+    honcho.add_conclusion(eve.workspace, eve.peer, "likes tea")
+
+    assert "likes tea" in recall.recall(eve).text
+
+
 def test_users_do_not_share_answers(recall: Recalling) -> None:
     """What is kept for one user is never given for another."""
     recall.recall(ADA)
