@@ -8,14 +8,20 @@ import uuid
 from collections.abc import Callable
 
 from honcho_memory.application.server_state import ServerState, backoff
-from honcho_memory.application.trip import Equipment, LaneLost, RefusesEverything, Trip
+from honcho_memory.application.trip import (
+    Equipment,
+    LaneLost,
+    RefusesEverything,
+    Trip,
+    Trouble,
+)
 from honcho_memory.domain.errors import (
     HonchoProtocolError,
     HonchoRequestError,
     HonchoUnauthorized,
     HonchoUnavailable,
 )
-from honcho_memory.ports.outbox import Claim
+from honcho_memory.ports.outbox import Claim, Lane
 
 logger = logging.getLogger("honcho_memory")
 
@@ -24,6 +30,8 @@ BATCH_MESSAGES = 100
 BATCH_BYTES = 1_000_000
 LONGEST_BACKOFF = 300.0
 """Of one lane, in seconds."""
+_MOST_TROUBLES = 1_000
+"""How many lanes' troubles are kept; one that is forgotten costs some tries."""
 
 
 class Courier:
@@ -38,6 +46,7 @@ class Courier:
         self._equipment = equipment
         self._state = state
         self._jitter = jitter
+        self._troubles: dict[Lane, Trouble] = {}
 
     def deliver_next(self) -> int | None:
         """Claim the lane that has been due longest and deliver its oldest messages.
@@ -61,7 +70,8 @@ class Courier:
         )
         if claim is None:
             return None
-        trip = Trip(self._equipment, claim)
+        trouble = self._troubles.get(claim.lane) or Trouble()
+        trip = Trip(self._equipment, claim, trouble)
         try:
             trip.deliver()
         except HonchoRequestError as error:
@@ -72,7 +82,16 @@ class Courier:
             logger.info("a session was taken over while it was being delivered")
         else:
             self._equipment.outbox.release(claim, due=self._equipment.clock.time())
+        finally:
+            self._note_trouble(claim.lane, trouble)
         return trip.arrived
+
+    def _note_trouble(self, lane: Lane, trouble: Trouble) -> None:
+        self._troubles.pop(lane, None)
+        if trouble != Trouble():
+            self._troubles[lane] = trouble
+            if len(self._troubles) > _MOST_TROUBLES:
+                self._troubles.pop(next(iter(self._troubles)), None)
 
     def _give_back(self, claim: Claim, error: HonchoRequestError, *, is_sending: bool) -> None:
         is_lost = isinstance(error, HonchoUnavailable) and error.outcome_unknown

@@ -22,7 +22,7 @@ from honcho_memory.ports.outbox import Claim, Outbox, Waiting
 DOUBTFUL_AFTER = 30.0
 """Seconds that a message waits until another machine may have delivered it."""
 LASTING_FAILURES = 6
-"""A session that has answered 500 so often refuses something in it."""
+"""Honcho that has answered 500 so often in a row refuses something in the session."""
 REFUSES_EVERYTHING = 3
 """So many refused and none accepted: what is wrong is not the messages."""
 
@@ -64,6 +64,19 @@ class CourierRules:
         return 2 * self.timeout + 5
 
 
+@dataclass(slots=True)
+class Trouble:
+    """What a session has met with since Honcho last took something of it.
+
+    Attributes:
+        refused: How many of its messages were set aside.
+        internal_errors: How many times Honcho answered 500.
+    """
+
+    refused: int = 0
+    internal_errors: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Equipment:
     """What a courier and its trips work with."""
@@ -78,16 +91,24 @@ class Equipment:
 class Trip:
     """Takes a claim's messages to Honcho, each one once and in order.
 
+    Args:
+        equipment: What it works with.
+        claim: Whose messages.
+        trouble: Of earlier trips; it is kept up.
+
     Attributes:
         arrived: How many messages are in Honcho now that were waiting before.
         is_sending: Whether the last request was one that stores messages, so that losing its
             answer leaves their fate open.
     """
 
-    def __init__(self, equipment: Equipment, claim: Claim) -> None:
+    def __init__(self, equipment: Equipment, claim: Claim, trouble: Trouble) -> None:
         self._equipment = equipment
         self._claim = claim
+        self._trouble = trouble
+        self._is_500_lasting = trouble.internal_errors >= LASTING_FAILURES
         self._refused: dict[int, str] = {}
+        self._refused_alone = 0
         self._accepted = 0
         self.arrived = 0
         self.is_sending = False
@@ -127,6 +148,7 @@ class Trip:
                 pending[:0] = self._after_refusal(batch, error)
             else:
                 self._accepted += len(batch)
+                self._trouble.refused = self._trouble.internal_errors = 0
                 self._note_arrival({row.number for row in batch})
         if self._refuses_everything():
             raise RefusesEverything
@@ -141,9 +163,12 @@ class Trip:
                 )
             )
         except HonchoUnavailable as error:
-            if error.status == _INTERNAL_ERROR and self._claim.failures >= LASTING_FAILURES:
-                raise HonchoRejected(str(error), status=error.status) from error
-            raise
+            if error.status != _INTERNAL_ERROR:
+                raise
+            self._trouble.internal_errors += 1
+            if not self._is_500_lasting:
+                raise
+            raise HonchoRejected(str(error), status=error.status) from error
 
     def _after_refusal(
         self, batch: Sequence[Waiting], error: HonchoRejected
@@ -163,19 +188,23 @@ class Trip:
             batch = [row for row in batch if row.number not in stored]
         if len(batch) == 1:
             self._refused[batch[0].number] = str(error)
-            if self._refuses_everything():
+            self._refused_alone += 1
+            if not self._accepted and self._refused_alone >= REFUSES_EVERYTHING:
                 raise RefusesEverything
             return []
         half = len(batch) // 2
         return [batch[:half], batch[half:]]
 
     def _refuses_everything(self) -> bool:
-        return not self._accepted and len(self._refused) >= REFUSES_EVERYTHING
+        refused = self._trouble.refused + len(self._refused)
+        return not self._accepted and refused >= REFUSES_EVERYTHING
 
     def _set_aside_refused(self) -> None:
         if self._refused and not self._refuses_everything():
             equipment = self._equipment
             equipment.outbox.set_aside(self._claim, self._refused, now=equipment.clock.time())
+            if not self._accepted:
+                self._trouble.refused += len(self._refused)
 
     def _find(self, rows: Sequence[Waiting]) -> set[int]:
         """Ask Honcho which of these it holds, and note those as arrived."""
