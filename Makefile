@@ -19,23 +19,22 @@ demo: $(VENV)/demo.done  ## Show a conversation stored, recalled and searched, o
 	@$(BIN)/honcho-memory demo
 
 test: $(VENV)/test.done  ## Run the tests and check their coverage
-	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses auto --cov --cov-report= $(PYTEST_ARGS)
 	$(BIN)/coverage report --include='$(CORE)' --fail-under=100
 	$(BIN)/coverage report --fail-under=95
 
-lint: $(VENV)/dev.done  ## Check style, types and the direction of dependencies
+lint: $(VENV)/lint.done  ## Check style, types and the direction of dependencies
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 
-format: $(VENV)/dev.done  ## Format the code
+format: $(VENV)/lint.done  ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-wheel-test: $(VENV)/dev.done  ## Build the distributions and test the wheel without the source tree
+wheel-test: $(VENV)/build.done  ## Build the distributions and test the wheel without the source tree
 	rm -rf dist build/wheel
 	$(BIN)/python -m build
 	$(BIN)/python -m venv build/wheel
@@ -43,7 +42,7 @@ wheel-test: $(VENV)/dev.done  ## Build the distributions and test the wheel with
 	build/wheel/bin/python -m pip install --quiet dist/*.whl --group test
 	mkdir build/wheel/project
 	cp -R tests pyproject.toml build/wheel/project
-	cd build/wheel/project && ../bin/python -m pytest $(PYTEST_ARGS)
+	cd build/wheel/project && ../bin/python -m pytest --numprocesses auto $(PYTEST_ARGS)
 
 clean:  ## Remove everything that was made
 	rm -rf .venv* build dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
@@ -59,17 +58,12 @@ $(VENV)/pip.done:
 	@$(BIN)/python -m pip install --quiet --upgrade pip
 	@touch $@
 
-$(VENV)/demo.done: $(VENV)/pip.done pyproject.toml
+$(VENV)/demo.done $(VENV)/test.done $(VENV)/lint.done $(VENV)/build.done: $(VENV)/pip.done pyproject.toml
 	@echo "Setting up $(VENV)"
-	@$(BIN)/python -m pip install --quiet --editable '.[cli]'
+	@$(BIN)/python -m pip install --quiet $(NEEDS)
 	@touch $@
 
-$(VENV)/test.done: $(VENV)/pip.done pyproject.toml
-	@echo "Setting up $(VENV)"
-	@$(BIN)/python -m pip install --quiet --editable '.[cli]' --group test
-	@touch $@
-
-$(VENV)/dev.done: $(VENV)/pip.done pyproject.toml
-	@echo "Setting up $(VENV)"
-	@$(BIN)/python -m pip install --quiet --editable '.[cli]' --group dev
-	@touch $@
+$(VENV)/demo.done: NEEDS = --editable '.[cli]'
+$(VENV)/test.done: NEEDS = --editable '.[cli]' --group test
+$(VENV)/lint.done: NEEDS = --editable '.[cli]' --group dev
+$(VENV)/build.done: NEEDS = --group build

@@ -102,17 +102,14 @@ class Delivery:
         deadline = self._clock.monotonic() + timeout
         self.wake()
         while True:
-            with self._changed:
-                seen = self._changes
+            seen = self._changes
             if not self._outbox.tally(self._server).waiting:
                 return True
             left = deadline - self._clock.monotonic()
-            with self._changed:
-                if left <= 0 or self._is_closed:
-                    return False
-                if self._changes == seen:
-                    # Another process may deliver what waits, and cannot tell this one.
-                    self._changed.wait(timeout=min(left, _LONGEST_BLINDNESS))
+            if left <= 0 or self._is_closed:
+                return False
+            # Another process may deliver what waits, and cannot tell this one.
+            self._wait_for_change(seen, min(left, _LONGEST_BLINDNESS))
 
     def close(self, timeout: float) -> None:
         """Stop the threads; one that a request keeps busy is left behind after `timeout`."""
@@ -128,18 +125,15 @@ class Delivery:
         self._changes += 1
         self._changed.notify_all()
 
+    def _wait_for_change(self, seen: int, timeout: float) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._changes != seen, timeout)
+
     def _work(self) -> None:
-        while True:
-            with self._changed:
-                if self._is_closed:
-                    return
-                seen = self._changes
-            if self._step():
-                continue
-            sleep = self._sleep()
-            with self._changed:
-                if self._changes == seen:
-                    self._changed.wait(timeout=sleep)
+        while not self._is_closed:
+            seen = self._changes
+            if not self._step():
+                self._wait_for_change(seen, self._sleep())
 
     def _step(self) -> bool:
         """Deliver once; returns whether there was something to do."""
