@@ -23,7 +23,7 @@ from honcho_memory.application.remembering import Remembering, RememberingRules
 from honcho_memory.application.requests import Requests
 from honcho_memory.application.searching import Searching
 from honcho_memory.application.server_state import ServerState
-from honcho_memory.application.trip import CourierRules, Equipment
+from honcho_memory.application.trip import Arrivals, CourierRules, Equipment
 from honcho_memory.domain.errors import OutboxUnavailable
 from honcho_memory.domain.host_messages import MessageReader
 from honcho_memory.domain.policy import SearchScope
@@ -150,13 +150,15 @@ class Container(containers.DeclarativeContainer):
     state = providers.ThreadSafeSingleton(ServerState, clock)
     reads = providers.ThreadSafeSingleton(Requests, state, clock, limit=MOST_READS)
     writes = providers.ThreadSafeSingleton(Requests, state, clock, limit=2 * DELIVERY_THREADS)
-    equipment = providers.Singleton(
+    arrivals = providers.ThreadSafeSingleton(Arrivals)
+    equipment = providers.ThreadSafeSingleton(
         Equipment,
         rules=providers.Callable(_courier_rules, settings),
         honcho=honcho,
         outbox=open_outbox.provided.outbox,
         requests=writes,
         clock=clock,
+        arrivals=arrivals,
     )
     courier = providers.ThreadSafeSingleton(Courier, equipment, state)
     delivery = providers.ThreadSafeSingleton(
@@ -177,6 +179,7 @@ class Container(containers.DeclarativeContainer):
             Remembering, providers.Callable(_remembering_rules, settings), reader, clock
         ),
         delivery=delivery,
+        arrivals=arrivals,
         recalling=providers.Factory(
             Recalling, providers.Callable(_recall_rules, settings), honcho, reads, clock
         ),

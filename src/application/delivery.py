@@ -60,19 +60,7 @@ class Delivery:
         self._changed = threading.Condition()
         self._changes = 0
         self._threads: list[threading.Thread] = []
-        self._delivered = 0
         self._tidied_at = self._clock.monotonic()
-        self._last_success: float | None = None
-
-    @property
-    def delivered(self) -> int:
-        """How many messages were delivered by this process."""
-        return self._delivered
-
-    @property
-    def last_success(self) -> float | None:
-        """When a message was last delivered, in seconds since the epoch."""
-        return self._last_success
 
     def wake(self) -> None:
         """Something waits: start the threads where needed and get on with it."""
@@ -145,13 +133,11 @@ class Delivery:
         except Exception:
             logger.exception("delivery failed unexpectedly and goes on")
             return False
+        if arrived is None:
+            return False
         with self._changed:
-            if arrived:
-                self._delivered += arrived
-                self._last_success = self._clock.time()
-            if arrived is not None:
-                self._tell()
-        return arrived is not None
+            self._tell()
+        return True
 
     def _sleep(self) -> float:
         """Seconds until there may be something to do again."""

@@ -15,6 +15,7 @@ from honcho_memory.application.recalling import Recalling
 from honcho_memory.application.remembering import Accepted, Remembering
 from honcho_memory.application.searching import Searching
 from honcho_memory.application.server_state import Condition, Failure, ServerState
+from honcho_memory.application.trip import Arrivals
 from honcho_memory.application.writer import Writer
 from honcho_memory.domain.errors import HonchoMemoryError, OutboxError, OutboxUnavailable
 from honcho_memory.domain.identity import Identities, User
@@ -69,6 +70,7 @@ class Parts:
     outbox: Outbox
     remembering: Remembering
     delivery: Delivery
+    arrivals: Arrivals
     recalling: Recalling
     searching: Searching
     gate: ReadGate
@@ -198,9 +200,9 @@ class HonchoMemory:
         return Stats(
             accepted=self._accepted,
             refused=self._refused,
-            delivered=parts.delivery.delivered,
+            delivered=parts.arrivals.count,
             tally=tally,
-            last_success=parts.delivery.last_success,
+            last_success=parts.arrivals.latest,
             server=parts.state.condition,
             last_failure=parts.state.last_failure,
         )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from honcho_memory.application.requests import Requests
@@ -77,6 +78,31 @@ class Trouble:
     internal_errors: int = 0
 
 
+class Arrivals:
+    """How many messages arrived in Honcho, and when the last one did."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._count = 0
+        self._latest: float | None = None
+
+    @property
+    def count(self) -> int:
+        """Since the process started."""
+        return self._count
+
+    @property
+    def latest(self) -> float | None:
+        """In seconds since the epoch; None before the first."""
+        return self._latest
+
+    def note(self, count: int, now: float) -> None:
+        """So many messages arrived."""
+        with self._lock:
+            self._count += count
+            self._latest = now
+
+
 @dataclass(frozen=True, slots=True)
 class Equipment:
     """What a courier and its trips work with."""
@@ -86,6 +112,7 @@ class Equipment:
     outbox: Outbox
     requests: Requests
     clock: Clock
+    arrivals: Arrivals = field(default_factory=Arrivals)
 
 
 class Trip:
@@ -253,8 +280,10 @@ class Trip:
 
     def _note_arrival(self, numbers: set[int]) -> None:
         if numbers:
-            equipment = self._equipment
-            equipment.outbox.delivered(self._claim, numbers, now=equipment.clock.time())
+            equipment, now = self._equipment, self._equipment.clock.time()
+            # First, so that nobody sees an empty outbox and less arrived than was in it.
+            equipment.arrivals.note(len(numbers), now)
+            equipment.outbox.delivered(self._claim, numbers, now=now)
             self.arrived += len(numbers)
 
     def _run(self, call: Callable[[float], T]) -> T:
