@@ -92,6 +92,14 @@ class Memory(Protocol):
         """
         ...
 
+    def warm(self) -> None:
+        """Get ready at the start of a host, in a few seconds at most; never raises.
+
+        The log says whether Honcho can be used, and if not, what to do. What waits from an
+        earlier start is delivered from now on.
+        """
+        ...
+
     def flush(self, timeout: float) -> bool:
         """Wait until nothing waits to be delivered, for `timeout` seconds at most.
 

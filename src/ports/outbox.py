@@ -73,6 +73,16 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class Queued:
+    """A message that waits, as somebody who looks into the outbox sees it."""
+
+    number: int
+    lane: Lane
+    message: Outgoing
+    accepted_at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Refused:
     """A message that Honcho refused, kept with the server's reason."""
 
@@ -161,6 +171,14 @@ class Outbox(Protocol):
 
     def tally(self, server: str) -> Tally:
         """Count the messages, seen from this server."""
+        ...
+
+    def servers(self) -> Sequence[str]:
+        """The servers for which messages wait or were set aside, sorted."""
+        ...
+
+    def queued(self, server: str) -> Sequence[Queued]:
+        """The messages that wait, in the order of acceptance."""
         ...
 
     def refused(self, server: str) -> Sequence[Refused]:

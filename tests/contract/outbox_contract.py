@@ -655,6 +655,30 @@ class OutboxContract:
         assert [each.number for each in listed] == [numbers_of(each)[0] for each in found[:2]]
         assert another.tally(SERVER) == Tally(set_aside=2)
 
+    def test_lists_what_waits(self, outbox: Outbox, another: Outbox) -> None:
+        """Waiting messages can be seen in order, for one server, with when they came."""
+        elsewhere = Lane("http://127.0.0.1:9000", "workspace", "session")
+        put(outbox, "a", lane=OTHER_LANE, now=NOW)
+        put(outbox, "b", now=NOW + 1)
+        put(outbox, "c", lane=elsewhere)
+
+        listed = another.queued(SERVER)
+
+        assert [draft("a").message, draft("b").message] == [each.message for each in listed]
+        assert [OTHER_LANE, LANE] == [each.lane for each in listed]
+        assert [NOW, NOW + 1] == [each.accepted_at for each in listed]
+
+    def test_lists_the_servers(self, outbox: Outbox, another: Outbox) -> None:
+        """What waits for another address can be found; where nothing is left is not named."""
+        for port in (3, 1, 2):
+            put(outbox, "a", lane=Lane(f"http://127.0.0.1:{port}", "workspace", "session"))
+        deliver_to = claimed(outbox, server="http://127.0.0.1:2")
+        outbox.delivered(deliver_to, numbers_of(deliver_to), now=NOW)
+        refused = claimed(outbox, server="http://127.0.0.1:3")
+        outbox.set_aside(refused, {numbers_of(refused)[0]: "too long"}, now=NOW)
+
+        assert ["http://127.0.0.1:1", "http://127.0.0.1:3"] == another.servers()
+
     def test_retries_in_the_original_order(self, outbox: Outbox, another: Outbox) -> None:
         """What is retried goes before what came later, and Honcho is asked about it."""
         put(outbox, "a", "b", now=NOW)
@@ -786,6 +810,8 @@ class OutboxContract:
             lambda: outbox.next_due(SERVER),
             lambda: outbox.tally(SERVER),
             lambda: outbox.refused(SERVER),
+            lambda: outbox.queued(SERVER),
+            outbox.servers,
             lambda: outbox.retry([1], now=NOW),
             lambda: outbox.discard([1], now=NOW),
             lambda: outbox.mark(SERVER, "a", "b"),

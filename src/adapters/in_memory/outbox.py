@@ -14,7 +14,7 @@ from itertools import count, islice
 
 from honcho_memory.adapters.in_memory.lanes import Queue, Row, Schedule
 from honcho_memory.domain.errors import OutboxFull, OutboxUnavailable
-from honcho_memory.ports.outbox import Claim, Draft, Lane, Refused, Tally, Waiting
+from honcho_memory.ports.outbox import Claim, Draft, Lane, Queued, Refused, Tally, Waiting
 
 LONGEST_WAIT = 3600.0
 """Seconds; longer than any lease or back-off: a lane due later than that was given its time by
@@ -206,6 +206,23 @@ class InMemoryOutbox:
             everywhere = sum(len(queue.waiting) for queue in self._queues.values())
             set_aside = sum(len(queue.set_aside) for queue in here)
             return Tally(waiting, set_aside, elsewhere=everywhere - waiting)
+
+    def servers(self) -> Sequence[str]:
+        """See `Outbox.servers`."""
+        with self._use():
+            busy = [queue for queue in self._queues.values() if queue.waiting or queue.set_aside]
+            return sorted({queue.lane.server for queue in busy})
+
+    def queued(self, server: str) -> Sequence[Queued]:
+        """See `Outbox.queued`."""
+        with self._use():
+            queued = [
+                Queued(number, queue.lane, row.waiting.message, row.waiting.accepted_at)
+                for queue in self._queues.values()
+                if queue.lane.server == server
+                for number, row in queue.waiting.items()
+            ]
+        return sorted(queued, key=lambda each: each.number)
 
     def refused(self, server: str) -> Sequence[Refused]:
         """See `Outbox.refused`."""

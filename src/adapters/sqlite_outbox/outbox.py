@@ -22,7 +22,7 @@ from honcho_memory.adapters.sqlite_outbox.rows import (
     to_message,
 )
 from honcho_memory.domain.errors import OutboxFull
-from honcho_memory.ports.outbox import Claim, Draft, Lane, Refused, Tally
+from honcho_memory.ports.outbox import Claim, Draft, Lane, Queued, Refused, Tally
 
 LONGEST_WAIT = 3600.0
 """Seconds; longer than any lease or back-off: a lane due later than that was given its time by
@@ -231,6 +231,29 @@ class SqliteOutbox:
             set_aside=by_kind.get(("set_aside", True), 0),
             elsewhere=by_kind.get(("waiting", False), 0),
         )
+
+    def servers(self) -> Sequence[str]:
+        """See `Outbox.servers`."""
+        with self._workers.use() as db:
+            found = db.execute(
+                "SELECT DISTINCT server FROM lane JOIN message ON lane.id = message.lane"
+                " WHERE state = 'waiting' OR state = 'set_aside' ORDER BY server"
+            ).fetchall()
+        return [server for (server,) in found]
+
+    def queued(self, server: str) -> Sequence[Queued]:
+        """See `Outbox.queued`."""
+        with self._workers.use() as db:
+            rows = db.execute(
+                f"SELECT number, workspace, session, accepted_at, {MESSAGE}"  # noqa: S608 - a constant
+                " FROM message JOIN lane ON lane.id = message.lane"
+                " WHERE state = 'waiting' AND server = ? ORDER BY number",
+                (server,),
+            )
+            return [
+                Queued(number, Lane(server, workspace, session), to_message(*message), accepted_at)
+                for number, workspace, session, accepted_at, *message in rows
+            ]
 
     def refused(self, server: str) -> Sequence[Refused]:
         """See `Outbox.refused`."""
