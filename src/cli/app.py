@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from honcho_memory.cli import outbox
 from honcho_memory.cli.conversation import THREAD, USER
 from honcho_memory.cli.demo import run_demo
+from honcho_memory.cli.failing import fail
 from honcho_memory.domain.errors import ConfigurationError, HonchoMemoryError
 from honcho_memory.settings import Settings
 
@@ -20,6 +22,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+app.add_typer(outbox.app, name="outbox")
 
 BaseUrl = Annotated[
     str | None, typer.Option(metavar="URL", help="A Honcho server; without it, one in memory.")
@@ -52,7 +56,7 @@ def demo(
         settings = Settings.from_mapping(given)
         run_demo(console, settings, user_id=user, thread_id=thread, is_live=base_url is not None)
     except HonchoMemoryError as error:
-        _fail(error)
+        fail(error)
 
 
 @app.command()
@@ -72,21 +76,14 @@ def identity(
             {"workspace_prefix": workspace_prefix, "id_digest_chars": id_digest_chars}
         )
     except ConfigurationError as error:
-        _fail(error)
+        fail(error)
     identities = settings.identities()
     known = identities.user(user)
     if known is None:
-        _fail(ConfigurationError("an empty user id stands for nobody: nothing is remembered"))
+        fail(ConfigurationError("an empty user id stands for nobody: nothing is remembered"))
     table = Table(show_header=False, box=None)
     table.add_row("workspace", known.workspace)
     table.add_row("peer", known.peer)
     if thread is not None:
         table.add_row("session", identities.session(thread))
     Console().print(table)
-
-
-def _fail(error: HonchoMemoryError) -> NoReturn:
-    Console(stderr=True).print(
-        f"honcho-memory: {error}", style="red", markup=False, highlight=False
-    )
-    raise typer.Exit(1)
