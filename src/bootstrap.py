@@ -24,6 +24,7 @@ from honcho_memory.application.requests import Requests
 from honcho_memory.application.searching import Searching
 from honcho_memory.application.server_state import ServerState
 from honcho_memory.application.trip import Arrivals, CourierRules, Equipment
+from honcho_memory.application.warming import CHECK_ID, Warming
 from honcho_memory.domain.errors import OutboxUnavailable
 from honcho_memory.domain.host_messages import MessageReader
 from honcho_memory.domain.policy import SearchScope
@@ -132,6 +133,12 @@ def _inline_timeout(settings: Settings) -> float | None:
     return settings.timeout_seconds if is_inline else None
 
 
+def _checked_workspace(settings: Settings) -> str:
+    """A workspace that the key has to open: it may open no other than a shared one."""
+    shared = next(iter(settings.workspace_overrides.values()), None)
+    return shared or settings.workspace_prefix + CHECK_ID
+
+
 def _only_user(settings: Settings) -> bool:
     return settings.search_scope is SearchScope.USER
 
@@ -190,6 +197,14 @@ class Container(containers.DeclarativeContainer):
             settings.provided.identities.call(),
             deadline=settings.provided.recall.deadline_seconds,
             only_user=providers.Callable(_only_user, settings),
+        ),
+        warming=providers.Factory(
+            Warming,
+            honcho,
+            reads,
+            state,
+            server=settings.provided.base_url,
+            workspace=providers.Callable(_checked_workspace, settings),
         ),
         gate=providers.Factory(ReadGate, settings.provided.failure_policy.read),
         state=state,

@@ -16,6 +16,7 @@ from honcho_memory.application.remembering import Accepted, Remembering
 from honcho_memory.application.searching import Searching
 from honcho_memory.application.server_state import Condition, Failure, ServerState
 from honcho_memory.application.trip import Arrivals
+from honcho_memory.application.warming import Warming
 from honcho_memory.application.writer import Writer
 from honcho_memory.domain.errors import HonchoMemoryError, OutboxError, OutboxUnavailable
 from honcho_memory.domain.identity import Identities, User
@@ -73,6 +74,7 @@ class Parts:
     arrivals: Arrivals
     recalling: Recalling
     searching: Searching
+    warming: Warming
     gate: ReadGate
     state: ServerState
     server: str
@@ -176,6 +178,11 @@ class HonchoMemory:
             return Found(searching.search(user, query, top_k=top_k, category=category))
 
         return self._parts.gate.read(read, lambda error: Found(error=error))
+
+    def warm(self) -> None:
+        """Say whether Honcho can be used, and get on with what waits; see `Memory.warm`."""
+        self._parts.warming.warm()
+        self._parts.delivery.wake()
 
     def flush(self, timeout: float) -> bool:
         """Wait until nothing waits to be delivered; see `Memory.flush`."""

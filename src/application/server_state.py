@@ -38,6 +38,13 @@ class Condition(StrEnum):
     NOT_HONCHO = "not_honcho"
 
 
+_ADVICE = {
+    Condition.DOWN: "; check that it runs and that base_url is its address",
+    Condition.UNAUTHORIZED: "; check the key in api_key_env or api_key",
+}
+"""The other errors say themselves what to do."""
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """The last request that failed.
@@ -126,7 +133,7 @@ class ServerState:
             self._failures += 1
             self._not_before = self._clock.monotonic() + self._pause_after(error)
         if changed:
-            logger.warning("Honcho cannot be used: %s", error)
+            logger.warning("Honcho cannot be used: %s%s", error, _ADVICE.get(condition, ""))
 
     def answered(self) -> None:
         """A request was answered by Honcho, be it with a refusal."""
