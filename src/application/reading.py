@@ -5,14 +5,24 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from honcho_memory.domain.errors import HonchoMemoryError
 from honcho_memory.domain.policy import ReadPolicy
 
 logger = logging.getLogger("honcho_memory")
 
-T = TypeVar("T")
+
+class Result(Protocol):
+    """What a read gives; it may have an error and still be of use, from an earlier answer."""
+
+    @property
+    def error(self) -> HonchoMemoryError | None:
+        """Why Honcho could not be asked, if it could not."""
+        ...
+
+
+T = TypeVar("T", bound=Result)
 
 
 class ReadGate:
@@ -43,7 +53,7 @@ class ReadGate:
                     raise
                 raise failure from error
             return fallback(failure)
-        self._note(None)
+        self._note(result.error)
         return result
 
     def _note(self, failure: HonchoMemoryError | None) -> None:

@@ -89,7 +89,7 @@ class Recalling:
             return self._recall(self._ask_once(question), Outcome.COLD)
         except HonchoRequestError as error:
             if kept and age < self._rules.stale_if_error:
-                logger.info("an answer of %.0f s ago stands in for Honcho's: %s", age, error)
+                logger.debug("an answer of %.0f s ago stands in for Honcho's", age)
                 return self._recall(kept.answer, Outcome.STALE, error)
             raise
 

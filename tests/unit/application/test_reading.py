@@ -10,6 +10,7 @@ import pytest
 from honcho_memory.application.reading import ReadGate
 from honcho_memory.domain.errors import HonchoMemoryError, HonchoUnavailable
 from honcho_memory.domain.policy import ReadPolicy
+from honcho_memory.domain.results import Found
 
 
 def raising(error: Exception) -> NoReturn:
@@ -22,9 +23,9 @@ def test_fail_open_gives_the_fallback(error: Exception) -> None:
     """Whatever a read raises, the agent runs on, and the fallback knows what happened."""
     gate = ReadGate(ReadPolicy.FAIL_OPEN)
 
-    failure = gate.read(lambda: raising(error), lambda failure: failure)
+    result = gate.read(lambda: raising(error), lambda failure: Found(error=failure))
 
-    assert isinstance(failure, HonchoMemoryError)
+    assert isinstance(result.error, HonchoMemoryError)
 
 
 def test_fail_closed_raises_our_own_errors() -> None:
@@ -32,7 +33,7 @@ def test_fail_closed_raises_our_own_errors() -> None:
     error = HonchoUnavailable("down")
 
     with pytest.raises(HonchoUnavailable) as caught:
-        ReadGate(ReadPolicy.FAIL_CLOSED).read(lambda: raising(error), lambda _: None)
+        ReadGate(ReadPolicy.FAIL_CLOSED).read(lambda: raising(error), lambda _: Found())
 
     assert error is caught.value
 
@@ -42,7 +43,7 @@ def test_fail_closed_raises_foreign_errors_as_ours() -> None:
     error = RuntimeError("secret words")
 
     with pytest.raises(HonchoMemoryError, match="RuntimeError") as caught:
-        ReadGate(ReadPolicy.FAIL_CLOSED).read(lambda: raising(error), lambda _: None)
+        ReadGate(ReadPolicy.FAIL_CLOSED).read(lambda: raising(error), lambda _: Found())
 
     assert error is caught.value.__cause__
     assert "secret" not in str(caught.value)
@@ -53,8 +54,20 @@ def test_an_outage_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
     gate = ReadGate(ReadPolicy.FAIL_OPEN)
     with caplog.at_level(logging.INFO, logger="honcho_memory"):
         for _ in range(3):
-            gate.read(lambda: raising(HonchoUnavailable("down")), lambda _: None)
+            gate.read(lambda: raising(HonchoUnavailable("down")), lambda _: Found())
         for _ in range(3):
-            gate.read(lambda: None, lambda _: None)
+            gate.read(Found, lambda _: Found())
 
     assert ["memory cannot be read: down", "memory can be read again"] == caplog.messages
+
+
+def test_an_outage_that_an_old_answer_bridges_is_said_too(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Whoever reads the log learns that what is served is old."""
+    gate, stale = ReadGate(ReadPolicy.FAIL_OPEN), Found(error=HonchoUnavailable("down"))
+
+    for _ in range(3):
+        assert stale is gate.read(lambda: stale, lambda _: Found())
+
+    assert ["memory cannot be read: down"] == caplog.messages
