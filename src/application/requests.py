@@ -44,20 +44,26 @@ class Requests:
             timeout: How many these are.
 
         Raises:
-            HonchoUnavailable: It is not let through, because Honcho is known to be down or too
-                many requests are under way; nothing was sent.
+            HonchoUnavailable: It is not let through, because Honcho is known to be down, too
+                many requests are under way or the process can have no more threads; nothing
+                was sent.
         """
         ticket = self._state.enter()
         if not self._free.acquire(blocking=False):
             raise HonchoUnavailable("too many requests to Honcho are under way and do not end")
         future: Future[T] = Future()
         pending = Pending(future, self._state, ticket, self._clock, timeout)
-        threading.Thread(
+        thread = threading.Thread(
             target=self._work,
             args=(future, ticket, call, timeout),
             name="honcho-request",
             daemon=True,
-        ).start()
+        )
+        try:
+            thread.start()
+        except RuntimeError as error:  # the process can have no more threads for now
+            self._free.release()
+            raise HonchoUnavailable(f"a request to Honcho cannot be made: {error}") from error
         return pending
 
     def _work(

@@ -105,3 +105,19 @@ def test_nothing_is_started_while_honcho_is_down(state: ServerState) -> None:
         requests_of(state).run(calls.append, timeout=4.0)
 
     assert [] == calls
+
+
+def test_a_lack_of_threads_passes(state: ServerState, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request that no thread can be had for leaves its place to the next one."""
+    requests = requests_of(state, limit=1)
+
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(HonchoUnavailable, match="new thread") as caught:
+            requests.start(lambda timeout: timeout, timeout=4.0)
+
+    assert not caught.value.outcome_unknown
+    assert 4.0 == requests.run(lambda timeout: timeout, timeout=4.0)
