@@ -86,7 +86,9 @@ def _check_address(base_url: str) -> None:
     """Refuse what httpx would refuse on every single request; may hold a password: not shown."""
     try:
         url = httpx.URL(base_url)
+        host = url.host
+        url.raw_host.decode("ascii").encode("idna")  # as sockets do with every name
     except (ValueError, httpx.InvalidURL) as exc:
         raise ConfigurationError("base_url is not an address") from exc
-    if url.scheme not in {"http", "https"} or not url.host:
+    if url.scheme not in {"http", "https"} or not host:
         raise ConfigurationError("base_url must be an http:// or https:// address with a host")

@@ -121,7 +121,7 @@ def _retry_after(headers: Mapping[str, str], now: float) -> float | None:
     else:
         try:
             when = parsedate_to_datetime(value)
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
         seconds = (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() - now
     return min(max(seconds, 0.0), _LONGEST_RETRY_AFTER)

@@ -74,7 +74,19 @@ def test_key_that_no_header_can_carry_is_refused(key: str) -> None:
     assert not key or key not in str(caught.value)
 
 
-@pytest.mark.parametrize("url", ["", "honcho:8000", "ftp://honcho", "http://", "http://[::1"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "honcho:8000",
+        "ftp://honcho",
+        "http://",
+        "http://[::1",
+        "http://honcho..test",
+        f"http://{'h' * 64}.test",
+        "http://xn--.test",
+    ],
+)
 def test_address_that_is_none_is_refused(url: str) -> None:
     """An address that every request would fail with is refused before the first one."""
     with pytest.raises(ConfigurationError, match="base_url"):

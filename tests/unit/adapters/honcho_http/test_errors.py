@@ -198,6 +198,7 @@ def test_server_that_cannot_serve_is_unavailable(
         ("Tue, 01 Dec 2026 14:29:00 GMT", 0.0),
         ("Tue, 01 Dec 2099 14:29:00 GMT", 86_400.0),
         ("-3", None),
+        ("Tue, 01 Dec 99999999999999999999 14:30:12 GMT", None),
         ("soon", None),
         ("", None),
     ],
