@@ -21,7 +21,7 @@ from honcho_memory.ports.honcho import MemoryReads
 logger = logging.getLogger("honcho_memory")
 
 REMEMBERED_ANSWERS = 1_000
-"""How many users' last answers are kept in memory."""
+"""How many answers are kept in memory."""
 LONGEST_QUERY = 4_000
 """In characters; the server embeds the query, and its model takes no more."""
 
@@ -82,25 +82,39 @@ class Recalling:
         question = (user, clean_query(query or ""))
         with self._lock:
             kept = self._kept.get(question)
-        age = self._clock.monotonic() - kept.at if kept else 0.0
-        if kept and age < self._rules.fresh:
+        if kept and self._age(kept) < self._rules.fresh:
             return self._recall(kept.answer, Outcome.FRESH)
         try:
             return self._recall(self._ask_once(question), Outcome.COLD)
         except HonchoRequestError as error:
-            if kept and age < self._rules.stale_if_error:
-                logger.debug("an answer of %.0f s ago stands in for Honcho's", age)
+            kept = self._stand_in(question)
+            if kept and self._age(kept) < self._rules.stale_if_error:
+                logger.debug("an answer of %.0f s ago stands in for Honcho's", self._age(kept))
                 return self._recall(kept.answer, Outcome.STALE, error)
             raise
 
     def forget(self, user: User) -> None:
         """Drop what is kept of a user, because it has changed."""
         with self._lock:
-            for question in [known for known in self._kept if known[0] == user]:
-                del self._kept[question]
+            self._drop(user)
             # An answer that is under way was asked for before the change.
             for question in [known for known in self._asking if known[0] == user]:
                 del self._asking[question]
+
+    def _drop(self, user: User) -> None:
+        """Under the lock."""
+        for question in [known for known in self._kept if known[0] == user]:
+            del self._kept[question]
+
+    def _stand_in(self, question: _Question) -> _Kept | None:
+        """The last answer to this question, else the newest of what is known of the user."""
+        with self._lock:
+            of_user = [kept for known, kept in self._kept.items() if known[0] == question[0]]
+            newest = max(of_user, key=lambda kept: kept.at, default=None)
+            return self._kept.get(question, newest)
+
+    def _age(self, kept: _Kept) -> float:
+        return self._clock.monotonic() - kept.at
 
     def _recall(
         self, answer: Answer, outcome: Outcome, error: HonchoRequestError | None = None
@@ -140,6 +154,8 @@ class Recalling:
                 self._kept.move_to_end(question)
                 while len(self._kept) > REMEMBERED_ANSWERS:
                     self._kept.popitem(last=False)
+            elif answer is not None:
+                self._drop(question[0])  # forgotten, by another process perhaps
 
     def _ask(self, question: _Question) -> Answer:
         """Representation and card side by side; the card alone does not cost the recall."""

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TypeVar
 
 import pytest
@@ -17,6 +18,7 @@ from honcho_memory.application.requests import Pending, Requests
 from honcho_memory.application.server_state import ServerState
 from honcho_memory.domain.errors import HonchoRejected, HonchoUnavailable
 from honcho_memory.domain.identity import User
+from honcho_memory.domain.messages import Outgoing
 from honcho_memory.domain.results import Outcome
 
 ADA, BOB = User("ws-ada", "ada"), User("ws-bob", "bob")
@@ -123,6 +125,54 @@ def test_the_last_good_answer_stands_in(
     clock.advance(1)
     with pytest.raises(HonchoUnavailable):
         recall.recall(ADA)
+
+
+def test_an_answer_to_another_question_stands_in(
+    recall: Recalling, honcho: InMemoryHoncho, clock: ManualClock
+) -> None:
+    """No two queries are alike; what was last known of the user is better than nothing."""
+    recall.recall(ADA)
+    clock.advance(1)
+    newest = recall.recall(ADA, "what meat does she eat?")
+    recall.recall(BOB)
+    honcho.faults.fail(DOWN, times=None)
+
+    stale = recall.recall(ADA, "where does she live?")
+
+    assert (newest.text, Outcome.STALE) == (stale.text, stale.outcome)
+
+
+def test_what_is_no_longer_known_does_not_stand_in(
+    recall: Recalling, honcho: InMemoryHoncho, clock: ManualClock
+) -> None:
+    """Once Honcho has said that it knows nothing, nothing older is given for its answer."""
+    eve = User("ws-eve", "eve")
+    said = Outgoing("q1", eve.peer, "likes tea", datetime(2026, 12, 1, tzinfo=UTC), {})
+    honcho.add_messages(eve.workspace, "s", [said], timeout=1)
+    assert "likes tea" in recall.recall(eve).text
+    assert "likes tea" in recall.recall(eve, "tea").text
+    honcho.delete_session(eve.workspace, "s")
+    honcho.finish_deletions()
+    clock.advance(60)
+    assert "" == recall.recall(eve).text
+    honcho.faults.fail(DOWN, times=None)
+
+    for query in (None, "tea"):
+        with pytest.raises(HonchoUnavailable):
+            recall.recall(eve, query)
+
+
+def test_a_change_during_an_outage_is_respected(recall: Recalling, honcho: InMemoryHoncho) -> None:
+    """What was dropped while a request was under way does not stand in when that fails."""
+    recall.recall(ADA)
+    hanging = honcho.faults.hang(operation="representation")
+    with ThreadPoolExecutor(1) as pool:
+        result = pool.submit(recall.recall, ADA, "meat")
+        hanging.wait_until_hit()
+        recall.forget(ADA)
+        hanging.release()
+
+        assert isinstance(result.exception(), HonchoUnavailable)
 
 
 def test_without_an_answer_the_failure_is_raised(recall: Recalling, honcho: InMemoryHoncho) -> None:
