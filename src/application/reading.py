@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 
 from honcho_memory.domain.errors import HonchoMemoryError
 from honcho_memory.domain.policy import ReadPolicy
+from honcho_memory.domain.results import Outcome, Recall
 
 logger = logging.getLogger("honcho_memory")
 
@@ -53,7 +54,8 @@ class ReadGate:
                     raise
                 raise failure from error
             return fallback(failure)
-        self._note(result.error)
+        if not _without_asking(result):
+            self._note(result.error)
         return result
 
     def _note(self, failure: HonchoMemoryError | None) -> None:
@@ -65,6 +67,11 @@ class ReadGate:
             logger.debug("memory still cannot be read: %s", failure)
         elif was_failing:
             logger.info("memory can be read again")
+
+
+def _without_asking(result: Result) -> bool:
+    """Whether it says nothing of Honcho."""
+    return isinstance(result, Recall) and result.outcome in {Outcome.FRESH, Outcome.NOBODY}
 
 
 def _known(error: Exception) -> HonchoMemoryError:
