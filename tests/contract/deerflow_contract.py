@@ -941,14 +941,29 @@ class DeerFlowContract:
             assert 2 == outbox.tally(server.url).waiting
 
     async def test_it_starts_and_stops(self, make: Make, server: RunningServer) -> None:
-        """There is nothing to warm up, and everything is delivered before the end."""
+        """The start checks the server and creates nothing; the end delivers everything."""
         host, thread = Host(make(), user_id=USER), Thread()
 
         assert await host.start() is None
+        assert 1 == len(server.requests)
+        assert [] == list(server.state.workspaces())
         await host.run(thread, *turn(1))
         assert await host.stop(PATIENCE)
 
         assert said(1) == texts(server, thread.id)
+
+    async def test_it_starts_without_a_honcho(
+        self, make: Make, server: RunningServer, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """A Honcho that cannot be used is said in one line, and the host starts all the same."""
+        server.faults.answer(503, times=None)
+        manager = make()
+        caplog.clear()
+
+        assert await Host(manager, user_id=USER).start() is None
+
+        warnings = [record for record in caplog.records if record.levelname == "WARNING"]
+        assert 1 == len(warnings)
 
     async def test_it_stops_when_honcho_is_down(self, make: Make, server: RunningServer) -> None:
         """It says that something waits, and the next start delivers it."""

@@ -271,7 +271,12 @@ class HonchoMemoryManager(MemoryManager):
         return document(summary, datetime.fromtimestamp(self._clock.time(), UTC))
 
     def warm(self) -> bool | None:
-        """Nothing: Honcho is first asked when it is needed."""
+        """Check whether Honcho can be used, and say so in the log; always None.
+
+        It never fails DeerFlow's start, and takes less than the 5 s that DeerFlow allows.
+        DeerFlow would log any other result as a tokenizer's.
+        """
+        self._memory.warm()
         return None
 
     def shutdown_flush(self, timeout: float) -> bool:
