@@ -93,13 +93,13 @@ class SlowTime:
                 raise TimeoutError(f"{self._hanging} of {count} requests hang")
 
     def drip(self, connection: socket.socket) -> bool:
-        """Send a byte and let a tick pass; wait until it was noticed. False once nobody reads."""
+        """Let a tick pass, and send bytes until a request has noticed; False once it hangs up."""
         reads = self._reads
-        connection.sendall(b" ")
         with self._changed:
             self._clock.advance(TICK)
             self._changed.notify_all()
         while self._reads == reads:
+            connection.sendall(b" ")
             if select.select([connection], [], [], _BLINK)[0]:
                 return False
         return True
