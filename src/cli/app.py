@@ -11,6 +11,7 @@ from rich.table import Table
 from honcho_memory.cli import outbox
 from honcho_memory.cli.conversation import THREAD, USER
 from honcho_memory.cli.demo import run_demo
+from honcho_memory.cli.doctor import doctor
 from honcho_memory.cli.failing import fail
 from honcho_memory.domain.errors import ConfigurationError, HonchoMemoryError
 from honcho_memory.settings import Settings
@@ -24,6 +25,7 @@ app = typer.Typer(
 )
 
 app.add_typer(outbox.app, name="outbox")
+app.command()(doctor)
 
 BaseUrl = Annotated[
     str | None, typer.Option(metavar="URL", help="A Honcho server; without it, one in memory.")

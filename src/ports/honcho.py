@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from honcho_memory.domain.messages import Conclusion, Outgoing, StoredMessage
+from honcho_memory.ports.administration import Administration
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,7 @@ class MemoryReads(Protocol):
         ...
 
 
-class Honcho(MessageStore, MemoryReads, Protocol):
+class Honcho(MessageStore, MemoryReads, Administration, Protocol):
     """A Honcho server."""
 
     def close(self) -> None:

@@ -790,3 +790,31 @@ class HonchoContract:
 
         assert not caught.value.outcome_unknown
         assert not outside.exists(workspace)
+
+    # Administration
+
+    def test_a_server_tells_how_it_is(self, outside: Outside) -> None:
+        """A server that serves says so, and what time it is, in a known zone."""
+        date = outside.honcho.health(timeout=TIMEOUT).date
+
+        assert date is None or date.tzinfo is not None
+
+    def test_a_workspace_goes_after_its_sessions(self, outside: Outside, workspace: str) -> None:
+        """It is kept while somebody may still talk in it; what is gone cannot be deleted."""
+        honcho = outside.honcho
+        add(honcho, workspace, "a")
+        with pytest.raises(HonchoRejected):
+            honcho.delete_workspace(workspace, timeout=TIMEOUT)
+
+        honcho.delete_session(workspace, SESSION, timeout=TIMEOUT)
+        with pytest.raises(HonchoNotFound):
+            honcho.delete_session(workspace, SESSION, timeout=TIMEOUT)
+        outside.finish_deletions()
+        assert [] == outside.messages(workspace, SESSION)
+        honcho.delete_workspace(workspace, timeout=TIMEOUT)
+        outside.finish_deletions()
+
+        with pytest.raises(HonchoNotFound):
+            honcho.delete_workspace(workspace, timeout=TIMEOUT)
+        with pytest.raises(HonchoNotFound):
+            honcho.delete_session(workspace, SESSION, timeout=TIMEOUT)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
@@ -119,12 +119,20 @@ def _retry_after(headers: Mapping[str, str], now: float) -> float | None:
     if value.isascii() and value.isdecimal():
         seconds = float(value)
     else:
-        try:
-            when = parsedate_to_datetime(value)
-        except (ValueError, OverflowError):
+        when = http_date(value)
+        if when is None:
             return None
-        seconds = (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() - now
+        seconds = when.timestamp() - now
     return min(max(seconds, 0.0), _LONGEST_RETRY_AFTER)
+
+
+def http_date(value: str) -> datetime | None:
+    """A date as HTTP headers have it, with an offset; None for what is none."""
+    try:
+        when = parsedate_to_datetime(value)
+    except (ValueError, OverflowError):
+        return None
+    return when if when.tzinfo else when.replace(tzinfo=UTC)
 
 
 def _target(answer: Answer) -> str:

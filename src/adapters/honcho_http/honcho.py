@@ -11,9 +11,10 @@ import httpx
 from pydantic import TypeAdapter, ValidationError
 
 from honcho_memory.adapters.honcho_http import errors, wire
-from honcho_memory.adapters.honcho_http.exchange import Request, exchange
+from honcho_memory.adapters.honcho_http.exchange import Answer, Request, exchange
 from honcho_memory.domain.errors import HonchoNotFound, HonchoRejected, HonchoUnavailable
 from honcho_memory.domain.messages import Conclusion, Outgoing, StoredMessage
+from honcho_memory.ports.administration import Health
 from honcho_memory.ports.clock import Clock
 from honcho_memory.ports.honcho import MessagePage
 
@@ -163,6 +164,23 @@ class HttpHoncho:
             return ()
         return tuple(item.conclusion() for item in found)
 
+    def health(self, *, timeout: float) -> Health:
+        """See `Administration.health`."""
+        request = Request("ask for health", "GET", "health", repeatable=True)
+        answer = self._answer(request, timeout)
+        self._parsed(answer, request, wire.HEALTH)
+        return Health(errors.http_date(answer.headers.get("Date", "")))
+
+    def delete_session(self, workspace: str, session: str, *, timeout: float) -> None:
+        """See `Administration.delete_session`."""
+        path = _path(workspace, "sessions", session)
+        self._ask(Request("delete session", "DELETE", path), wire.ACCEPTED, timeout)
+
+    def delete_workspace(self, workspace: str, *, timeout: float) -> None:
+        """See `Administration.delete_workspace`."""
+        request = Request("delete workspace", "DELETE", _path(workspace))
+        self._ask(request, wire.ACCEPTED, timeout)
+
     def close(self) -> None:
         """Refuse every further call; the client stays open, it is the caller's."""
         self._closed = True
@@ -186,6 +204,9 @@ class HttpHoncho:
         return self._ask(request, shape, timeout)
 
     def _ask(self, request: Request, shape: TypeAdapter[_T], timeout: float) -> _T:
+        return self._parsed(self._answer(request, timeout), request, shape)
+
+    def _answer(self, request: Request, timeout: float) -> Answer:
         server, name = self._server, request.name
         if self._is_closed():
             raise HonchoUnavailable(f"{name}: the connection to Honcho has been closed")
@@ -201,12 +222,15 @@ class HttpHoncho:
         error = errors.of_answer(answer, server=server, name=name, now=self._clock.time())
         if error is not None:
             raise error
+        return answer
+
+    def _parsed(self, answer: Answer, request: Request, shape: TypeAdapter[_T]) -> _T:
         try:
             return shape.validate_json(answer.body)
         except ValidationError as exc:
             kind = answer.headers.get("Content-Type", "no content type")
-            why = f"{name}: it answered {answer.status} with {kind} of another shape"
-            raise errors.not_a_honcho(server, why, answer.status) from exc
+            why = f"{request.name}: it answered {answer.status} with {kind} of another shape"
+            raise errors.not_a_honcho(self._server, why, answer.status) from exc
 
 
 def _path(*segments: str) -> str:

@@ -110,8 +110,26 @@ class CardBody(BaseModel):
     peer_card: list[str] | None
 
 
+class AcceptedBody(BaseModel):
+    """That something will be done in the background."""
+
+    model_config = _STRICT
+
+    message: str
+
+
+class HealthBody(BaseModel):
+    """How a server is."""
+
+    model_config = _STRICT
+
+    status: str
+
+
+ACCEPTED = TypeAdapter(AcceptedBody)
 CARD = TypeAdapter(CardBody)
 CONCLUSIONS = TypeAdapter(list[ConclusionBody], config=_STRICT)
+HEALTH = TypeAdapter(HealthBody)
 MESSAGES = TypeAdapter(list[MessageBody], config=_STRICT)
 MESSAGE_PAGE = TypeAdapter(MessagePageBody)
 PEER = TypeAdapter(PeerBody)

@@ -15,7 +15,10 @@ from honcho_memory.domain.errors import HonchoRequestError, HonchoUnavailable
 Operation = Literal[
     "add_messages",
     "configure_peer",
+    "delete_session",
+    "delete_workspace",
     "find_messages",
+    "health",
     "peer_card",
     "query_conclusions",
     "representation",

@@ -14,6 +14,7 @@ from honcho_memory.adapters.in_memory.nearness import nearest, nearest_in_order
 from honcho_memory.adapters.in_memory.store import KeptConclusion, KeptMessage, Store
 from honcho_memory.domain.errors import HonchoUnavailable
 from honcho_memory.domain.messages import Conclusion, Outgoing, StoredMessage
+from honcho_memory.ports.administration import Health
 from honcho_memory.ports.clock import Clock
 from honcho_memory.ports.honcho import MessagePage
 
@@ -162,6 +163,26 @@ class InMemoryHoncho:
 
         return self._ask(Request("query_conclusions", workspace, peer=peer), carry_out, timeout)
 
+    def health(self, *, timeout: float) -> Health:
+        """See `Administration.health`."""
+        return self._ask(Request("health", ""), lambda: Health(self._now()), timeout)
+
+    def delete_session(self, workspace: str, session: str, *, timeout: float = 1.0) -> None:
+        """See `Administration.delete_session`; `finish_deletions` ends it."""
+
+        def carry_out() -> None:
+            self._store.session(workspace, session).is_active = False
+
+        self._ask(Request("delete_session", workspace, session=session), carry_out, timeout)
+
+    def delete_workspace(self, workspace: str, *, timeout: float = 1.0) -> None:
+        """See `Administration.delete_workspace`; done at once."""
+
+        def carry_out() -> None:
+            self._store.delete_workspace(workspace)
+
+        self._ask(Request("delete_workspace", workspace), carry_out, timeout)
+
     def close(self) -> None:
         """See `Honcho.close`; what is held can still be looked at."""
         with self._lock:
@@ -230,15 +251,6 @@ class InMemoryHoncho:
             self._store.add_conclusion(
                 workspace, peer, content, self._now(), observer=observer or peer, session=session
             )
-
-    def delete_session(self, workspace: str, session: str) -> None:
-        """Begin to delete a session: until `finish_deletions` it cannot be written.
-
-        Raises:
-            HonchoNotFound: There is no such session, or it is being deleted already.
-        """
-        with self._lock:
-            self._store.session(workspace, session).is_active = False
 
     def finish_deletions(self) -> None:
         """Remove what is being deleted, with the conclusions that were drawn from it."""

@@ -8,12 +8,13 @@ from datetime import UTC, datetime
 from itertools import count
 
 from honcho_memory.adapters.in_memory.limits import without_nul
-from honcho_memory.domain.errors import HonchoNotFound
+from honcho_memory.domain.errors import HonchoNotFound, HonchoRejected
 from honcho_memory.domain.messages import Conclusion, Outgoing, StoredMessage
 
 MESSAGE_KEY = "host_message_id"
 """The name of a message's key in its metadata."""
 
+_CONFLICT = 409
 _NOT_FOUND = 404
 _ID_LENGTH = 21
 
@@ -126,6 +127,21 @@ class Store:
     def workspace(self, name: str) -> Workspace:
         """For reading: one that does not exist is empty."""
         return self.workspaces.get(name) or Workspace()
+
+    def delete_workspace(self, name: str) -> None:
+        """Remove a workspace.
+
+        Raises:
+            HonchoNotFound: There is none.
+            HonchoRejected: It has sessions that nobody has begun to delete.
+        """
+        if name not in self.workspaces:
+            raise HonchoNotFound(f"Workspace {name} not found", status=_NOT_FOUND)
+        if any(session.is_active for session in self.workspaces[name].sessions.values()):
+            raise HonchoRejected(
+                f"Cannot delete workspace '{name}': active session(s) remain.", status=_CONFLICT
+            )
+        del self.workspaces[name]
 
     def make_workspace(self, name: str) -> Workspace:
         """Get or create."""
