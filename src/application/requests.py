@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -19,7 +20,8 @@ class Requests:
     """Runs requests on threads of its own and stops waiting for them in time.
 
     A name resolution that hangs, or an answer that comes a byte at a time, cannot be interrupted:
-    its thread is left to end by itself. There are never more than `limit` of them.
+    its thread is left to end by itself. There are never more than `limit` of them; those of the
+    process that this one was forked from do not count.
 
     Args:
         state: Holds requests back while Honcho is down.
@@ -30,7 +32,12 @@ class Requests:
     def __init__(self, state: ServerState, clock: Clock, *, limit: int) -> None:
         self._state = state
         self._clock = clock
-        self._free = threading.BoundedSemaphore(limit)
+        self._limit = limit
+        self._reset()
+
+    def _reset(self) -> None:
+        self._pid = os.getpid()
+        self._free = threading.BoundedSemaphore(self._limit)
 
     def run(self, call: Callable[[float], T], *, timeout: float) -> T:
         """Make one request and wait for its end; see `start` and `Pending.result`."""
@@ -48,14 +55,17 @@ class Requests:
                 many requests are under way or the process can have no more threads; nothing
                 was sent.
         """
+        if self._pid != os.getpid():
+            self._reset()
+        deadline = self._clock.monotonic() + timeout
         ticket = self._state.enter()
         if not self._free.acquire(blocking=False):
             raise HonchoUnavailable("too many requests to Honcho are under way and do not end")
         future: Future[T] = Future()
-        pending = Pending(future, self._state, ticket, self._clock, timeout)
+        pending = Pending(future, self._state, ticket, self._clock, deadline)
         thread = threading.Thread(
             target=self._work,
-            args=(future, ticket, call, timeout),
+            args=(future, ticket, call, deadline),
             name="honcho-request",
             daemon=True,
         )
@@ -67,11 +77,14 @@ class Requests:
         return pending
 
     def _work(
-        self, future: Future[T], ticket: int, call: Callable[[float], T], timeout: float
+        self, future: Future[T], ticket: int, call: Callable[[float], T], deadline: float
     ) -> None:
         try:
             try:
-                result = call(timeout)
+                left = deadline - self._clock.monotonic()
+                if left < 0:  # a process that was stopped must not send what it has given up
+                    raise HonchoUnavailable("a request to Honcho began too late and was not sent")
+                result = call(left)
             finally:
                 self._free.release()
         except HonchoRequestError as error:
@@ -88,13 +101,13 @@ class Pending(Generic[T]):
     """A request that is under way."""
 
     def __init__(
-        self, future: Future[T], state: ServerState, ticket: int, clock: Clock, timeout: float
+        self, future: Future[T], state: ServerState, ticket: int, clock: Clock, deadline: float
     ) -> None:
         self._future = future
         self._state = state
         self._ticket = ticket
         self._clock = clock
-        self._deadline = clock.monotonic() + timeout
+        self._deadline = deadline
 
     def result(self) -> T:
         """Wait for the end of the request.
