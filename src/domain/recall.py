@@ -7,6 +7,7 @@ remembered from what the host says.
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -20,7 +21,6 @@ _BREAK = "\n"
 _BULLET = "\n- "
 _MARKDOWN_HEADING = re.compile(r"#(?:#|\s|$)")
 """Honcho's own, and what a conclusion could forge; `#1` and `#topic` are no headings."""
-_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f"
     "\u202a-\u202e\u2066-\u2069"  # turn the direction of the text around them
@@ -79,7 +79,7 @@ def _lines(text: str) -> Iterator[str]:
     """Its lines, escaped, without those in which there is nothing to see."""
     for line in repair(text).splitlines():
         if seen := _UNSEEN.sub("", line.replace("\t", " ")).strip():
-            yield seen.translate(_ESCAPES)
+            yield html.escape(seen, quote=False)
 
 
 def _bullets(lines: Iterable[str], room: int) -> list[str]:
