@@ -51,8 +51,8 @@ class HonchoRejected(HonchoRequestError):
     """Honcho understood the request and refused it: 422 and every other 4xx.
 
     Attributes:
-        refused: Positions in the sent batch of the messages that a 422 names, ascending,
-            with the server's reason for each; empty when it names none.
+        refused: Positions in the sent batch of the messages or conclusions that a 422 names,
+            ascending, with the server's reason for each; empty when it names none.
     """
 
     def __init__(

@@ -119,11 +119,13 @@ class Conclusion:
     Attributes:
         id: Honcho's own id.
         content: The statement.
+        observer: The peer id of who drew it; of a fact, the peer that it is about.
         session: The session it was derived in, None when it belongs to none.
         created_at: When it was made, with an offset.
     """
 
     id: str
     content: str
+    observer: str
     session: str | None
     created_at: datetime

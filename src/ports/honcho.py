@@ -14,6 +14,7 @@ from typing import Protocol
 
 from honcho_memory.domain.messages import Conclusion, Outgoing, StoredMessage
 from honcho_memory.ports.administration import Administration
+from honcho_memory.ports.management import MemoryManagement
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,7 @@ class MemoryReads(Protocol):
         ...
 
 
-class Honcho(MessageStore, MemoryReads, Administration, Protocol):
+class Honcho(MessageStore, MemoryReads, MemoryManagement, Administration, Protocol):
     """A Honcho server."""
 
     def close(self) -> None:

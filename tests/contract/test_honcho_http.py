@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -15,7 +15,8 @@ from strict_honcho import RunningServer, running_server
 from honcho_memory.adapters.honcho_http import HttpHoncho, open_client
 from honcho_memory.ports.honcho import Honcho
 
-from .honcho_contract import TIMEOUT, HonchoContract, Outside, Seen
+from .honcho_contract import TIMEOUT, HonchoContract, Seen
+from .management_contract import ManagedOutside, ManagementContract
 
 LIVE_URL = os.environ.get("HONCHO_MEMORY_TEST_URL", "")
 LIVE_KEY = os.environ.get("HONCHO_MEMORY_TEST_API_KEY")
@@ -55,6 +56,23 @@ class HttpOutside:
         filters = {"id": workspace}
         answer = self._ask("POST", "/list?size=1", {"filters": filters})
         return bool(answer["items"])
+
+    def conclusions(self, workspace: str) -> Sequence[tuple[str, str, str]]:
+        return [
+            (item["observer_id"], item["observed_id"], item["content"])
+            for item in reversed(self._items(f"/{workspace}/conclusions/list"))
+        ]
+
+    def card(self, workspace: str, peer: str) -> Sequence[str]:
+        lines: list[str] | None = self._ask("GET", f"/{workspace}/peers/{peer}/card")["peer_card"]
+        return lines or []
+
+    def metadata(self, workspace: str, peer: str) -> Mapping[str, object] | None:
+        for item in self._items(f"/{workspace}/peers/list"):
+            if item["id"] == peer:
+                found: dict[str, object] = item["metadata"]
+                return found
+        return None
 
     def set_card(self, workspace: str, peer: str, lines: Sequence[str]) -> None:
         self._ask("PUT", f"/{workspace}/peers/{peer}/card", {"peer_card": list(lines)})
@@ -146,9 +164,9 @@ def server() -> Generator[RunningServer]:
         yield running
 
 
-class TestHttpHoncho(HonchoContract):
+class TestHttpHoncho(HonchoContract, ManagementContract):
     @pytest.fixture
-    def outside(self, server: RunningServer) -> Generator[Outside]:
+    def outside(self, server: RunningServer) -> Generator[ManagedOutside]:
         with open_client(
             server.url, api_key=None, timeout_seconds=TIMEOUT, connect_timeout_seconds=TIMEOUT
         ) as client:
@@ -156,11 +174,11 @@ class TestHttpHoncho(HonchoContract):
 
 
 @pytest.mark.skipif(not LIVE_URL, reason="HONCHO_MEMORY_TEST_URL names no Honcho v3 server")
-class TestHttpHonchoLive(HonchoContract):
+class TestHttpHonchoLive(HonchoContract, ManagementContract):
     """Against the server at HONCHO_MEMORY_TEST_URL, which keeps the workspaces of the tests."""
 
     @pytest.fixture
-    def outside(self) -> Generator[Outside]:
+    def outside(self) -> Generator[ManagedOutside]:
         with open_client(
             LIVE_URL,
             api_key=LIVE_KEY,

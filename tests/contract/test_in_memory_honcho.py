@@ -8,7 +8,8 @@ import pytest
 
 from honcho_memory.adapters.in_memory import InMemoryHoncho
 
-from .honcho_contract import HonchoContract, Outside, Seen
+from .honcho_contract import HonchoContract, Seen
+from .management_contract import ManagedOutside, ManagementContract
 
 
 class InMemoryOutside:
@@ -21,6 +22,8 @@ class InMemoryOutside:
         self.add_conclusion = self.honcho.add_conclusion
         self.delete_session = self.honcho.delete_session
         self.finish_deletions = self.honcho.finish_deletions
+        self.card = self.honcho.card
+        self.metadata = self.honcho.metadata
 
     def messages(self, workspace: str, session: str) -> Sequence[Seen]:
         return [
@@ -28,11 +31,17 @@ class InMemoryOutside:
             for each in self.honcho.messages(workspace, session)
         ]
 
+    def conclusions(self, workspace: str) -> Sequence[tuple[str, str, str]]:
+        return [
+            (each.observer, each.observed, each.content)
+            for each in self.honcho.conclusions(workspace)
+        ]
+
     def exists(self, workspace: str) -> bool:
         return workspace in self.honcho.workspaces()
 
 
-class TestInMemoryHoncho(HonchoContract):
+class TestInMemoryHoncho(HonchoContract, ManagementContract):
     @pytest.fixture
-    def outside(self) -> Outside:
+    def outside(self) -> ManagedOutside:
         return InMemoryOutside()

@@ -101,7 +101,7 @@ def _of_refusal(answer: Answer, server: str, name: str) -> HonchoRequestError:
         if refusal.says_not_found:
             return HonchoNotFound(message, status=status)
         return not_a_honcho(server, f"{name}: it does not know the address", status)
-    refused = {index: _cut(why) for index, why in sorted(refusal.messages.items())}
+    refused = {index: _cut(why) for index, why in sorted(refusal.items.items())}
     return HonchoRejected(message, status=status, refused=refused)
 
 

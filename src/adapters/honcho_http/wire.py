@@ -77,12 +77,22 @@ class ConclusionBody(BaseModel):
 
     id: Id
     content: str
+    observer_id: str
     session_id: Id | None
     created_at: AwareDatetime
 
     def conclusion(self) -> Conclusion:
         """As the core sees it."""
-        return Conclusion(self.id, self.content, self.session_id, self.created_at)
+        return Conclusion(self.id, self.content, self.observer_id, self.session_id, self.created_at)
+
+
+class ConclusionPageBody(BaseModel):
+    """A page of conclusions; `pages` is how many there are, 0 of an empty list."""
+
+    model_config = _STRICT
+
+    items: list[ConclusionBody]
+    pages: int
 
 
 class PeerBody(BaseModel):
@@ -92,6 +102,25 @@ class PeerBody(BaseModel):
 
     id: Id
     workspace_id: Id
+    metadata: dict[str, object]
+
+
+class NamedBody(BaseModel):
+    """A peer or session that may be another program's, and named by other rules."""
+
+    model_config = _STRICT
+
+    id: str
+    workspace_id: str
+
+
+class NamePageBody(BaseModel):
+    """A page of peers or sessions; `pages` is how many there are, 0 of an empty list."""
+
+    model_config = _STRICT
+
+    items: list[NamedBody]
+    pages: int
 
 
 class RepresentationBody(BaseModel):
@@ -129,9 +158,11 @@ class HealthBody(BaseModel):
 ACCEPTED = TypeAdapter(AcceptedBody)
 CARD = TypeAdapter(CardBody)
 CONCLUSIONS = TypeAdapter(list[ConclusionBody], config=_STRICT)
+CONCLUSION_PAGE = TypeAdapter(ConclusionPageBody)
 HEALTH = TypeAdapter(HealthBody)
 MESSAGES = TypeAdapter(list[MessageBody], config=_STRICT)
 MESSAGE_PAGE = TypeAdapter(MessagePageBody)
+NAME_PAGE = TypeAdapter(NamePageBody)
 PEER = TypeAdapter(PeerBody)
 REPRESENTATION = TypeAdapter(RepresentationBody)
 
@@ -155,11 +186,11 @@ class Refusal:
 
     Attributes:
         reason: In words; empty when the body is none of Honcho's.
-        messages: Positions in the sent batch of messages with what is wrong with each.
+        items: Positions in the sent batch of messages or conclusions with what is wrong with each.
     """
 
     reason: str = ""
-    messages: Mapping[int, str] = field(default_factory=dict[int, str])
+    items: Mapping[int, str] = field(default_factory=dict[int, str])
 
     @property
     def says_not_found(self) -> bool:
@@ -175,15 +206,15 @@ class Refusal:
             return cls()
         if isinstance(detail, str):
             return cls(detail)
-        messages: dict[int, str] = {}
+        items: dict[int, str] = {}
         for problem in detail:
             match problem.loc:
-                case ["body", "messages", int(index), *_] if index >= 0:
-                    messages.setdefault(index, problem.msg)
+                case ["body", "messages" | "conclusions", int(index), *_] if index >= 0:
+                    items.setdefault(index, problem.msg)
                 case _:
                     pass
         reason = "; ".join(f"{'.'.join(map(str, p.loc))}: {p.msg}" for p in detail)
-        return cls(reason, messages)
+        return cls(reason, items)
 
 
 def encode(value: object) -> bytes:
@@ -204,12 +235,25 @@ def encode_messages(messages: Sequence[Outgoing]) -> bytes:
     Raises:
         HonchoRejected: As `encode` does; `refused` names the messages.
     """
-    items = [_message(message) for message in messages]
+    return _encode_batch("messages", [_message(message) for message in messages])
+
+
+def encode_conclusions(peer: str, contents: Sequence[str]) -> bytes:
+    """The body that creates a peer's conclusions about itself.
+
+    Raises:
+        HonchoRejected: As `encode` does; `refused` names the conclusions.
+    """
+    about = {"observer_id": peer, "observed_id": peer}
+    return _encode_batch("conclusions", [{"content": content, **about} for content in contents])
+
+
+def _encode_batch(name: str, items: Sequence[object]) -> bytes:
     try:
-        return _dump({"messages": items})
+        return _dump({name: items})
     except (TypeError, ValueError) as exc:
         raise HonchoRejected(
-            f"messages cannot be sent as JSON: {exc}", refused=dict(_unsendable(items))
+            f"{name} cannot be sent as JSON: {exc}", refused=dict(_unsendable(items))
         ) from exc
 
 

@@ -15,14 +15,22 @@ from honcho_memory.domain.errors import HonchoRequestError, HonchoUnavailable
 Operation = Literal[
     "add_messages",
     "configure_peer",
+    "create_conclusions",
+    "delete_conclusion",
     "delete_session",
     "delete_workspace",
     "find_messages",
     "health",
+    "list_conclusions",
     "peer_card",
+    "peer_metadata",
+    "peer_sessions",
+    "put_peer_card",
+    "put_peer_metadata",
     "query_conclusions",
     "representation",
     "search_messages",
+    "session_peers",
 ]
 """A method of the port."""
 
@@ -41,7 +49,7 @@ class Request:
         workspace: Where.
         session: Of which session, if of one.
         peer: Of which peer, if of one; the author that a search is for.
-        count: How many messages or keys it carries, if any.
+        count: How many messages, keys or conclusions it carries, if any.
     """
 
     operation: Operation

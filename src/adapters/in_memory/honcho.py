@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
-from typing import TypeVar
+import copy
+from collections.abc import Sequence
 
 from honcho_memory.adapters.in_memory import limits
-from honcho_memory.adapters.in_memory.faults import Faults, Request
+from honcho_memory.adapters.in_memory.faults import Request
+from honcho_memory.adapters.in_memory.management import InMemoryManagement
 from honcho_memory.adapters.in_memory.nearness import nearest, nearest_in_order
-from honcho_memory.adapters.in_memory.store import KeptConclusion, KeptMessage, Store
-from honcho_memory.domain.errors import HonchoUnavailable
+from honcho_memory.adapters.in_memory.server import page_of
+from honcho_memory.adapters.in_memory.store import KeptConclusion, KeptMessage
 from honcho_memory.domain.messages import Conclusion, Outgoing, StoredMessage
 from honcho_memory.ports.administration import Health
-from honcho_memory.ports.clock import Clock
 from honcho_memory.ports.honcho import MessagePage
 
 _HEADING = "## Explicit Observations\n\n"
-_T = TypeVar("_T")
 
 
-class InMemoryHoncho:
+class InMemoryHoncho(InMemoryManagement):
     """A Honcho server and the way to it, in the memory of this process.
 
     It has the limits of a real one and refuses what that refuses. Three things are simpler: what
@@ -41,14 +37,6 @@ class InMemoryHoncho:
     Args:
         clock: Gives conclusions their time.
     """
-
-    def __init__(self, *, clock: Clock = time) -> None:
-        self.faults = Faults()
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._store = Store()
-        self._requests: list[Request] = []
-        self._is_closed = False
 
     def add_messages(
         self, workspace: str, session: str, messages: Sequence[Outgoing], *, timeout: float
@@ -78,14 +66,12 @@ class InMemoryHoncho:
         wanted = frozenset(keys)
 
         def carry_out() -> MessagePage:
-            limits.check_page(page)
             found = [
                 message.stored()
                 for message in self._store.workspace(workspace).of_session(session)
                 if message.has_one_of(wanted, or_none=or_without_key)
             ]
-            end = page * limits.LARGEST_BATCH
-            return MessagePage(tuple(found[end - limits.LARGEST_BATCH : end]), end < len(found))
+            return MessagePage(*page_of(found, page))
 
         request = Request("find_messages", workspace, session=session, count=len(keys))
         return self._ask(request, carry_out, timeout)
@@ -96,9 +82,7 @@ class InMemoryHoncho:
         """See `MessageStore.configure_peer`."""
 
         def carry_out() -> None:
-            limits.check_peer(peer)
-            limits.check_address(workspace)
-            self._store.make_workspace(workspace).make_peer(peer).observe_me = observe_me
+            self._made_peer(workspace, peer).observe_me = observe_me
 
         self._ask(Request("configure_peer", workspace, peer=peer), carry_out, timeout)
 
@@ -183,23 +167,6 @@ class InMemoryHoncho:
 
         self._ask(Request("delete_workspace", workspace), carry_out, timeout)
 
-    def close(self) -> None:
-        """See `Honcho.close`; what is held can still be looked at."""
-        with self._lock:
-            self._is_closed = True
-        self.faults.close()
-
-    @property
-    def requests(self) -> list[Request]:
-        """The calls that were made so far, those included that failed."""
-        with self._lock:
-            return list(self._requests)
-
-    def forget_requests(self) -> None:
-        """Begin `requests` anew."""
-        with self._lock:
-            self._requests.clear()
-
     def workspaces(self) -> tuple[str, ...]:
         """The ids of the workspaces."""
         with self._lock:
@@ -220,6 +187,23 @@ class InMemoryHoncho:
         with self._lock:
             found = self._store.workspace(workspace).peers.get(peer)
             return None if found is None else found.observe_me
+
+    def conclusions(self, workspace: str) -> tuple[KeptConclusion, ...]:
+        """The conclusions of a workspace, whoever drew them about whomever, oldest first."""
+        with self._lock:
+            return tuple(self._store.workspace(workspace).conclusions)
+
+    def card(self, workspace: str, peer: str) -> tuple[str, ...]:
+        """The lines of a peer's card; empty for an unknown one."""
+        with self._lock:
+            found = self._store.workspace(workspace).peers.get(peer)
+            return found.card if found else ()
+
+    def metadata(self, workspace: str, peer: str) -> dict[str, object] | None:
+        """A peer's metadata; None for an unknown one."""
+        with self._lock:
+            found = self._store.workspace(workspace).peers.get(peer)
+            return copy.deepcopy(found.metadata) if found else None
 
     def set_card(self, workspace: str, peer: str, lines: Sequence[str]) -> None:
         """Give a peer a card; creates what is missing."""
@@ -257,21 +241,6 @@ class InMemoryHoncho:
         with self._lock:
             for workspace in self._store.workspaces.values():
                 workspace.finish_deletions()
-
-    def _ask(self, request: Request, carry_out: Callable[[], _T], timeout: float) -> _T:
-        with self._lock:
-            if self._is_closed:
-                raise HonchoUnavailable("the Honcho in memory has been closed")
-            self._requests.append(request)
-
-        def carry_out_alone() -> _T:
-            with self._lock:
-                return carry_out()
-
-        return self.faults.meet(request.operation, carry_out_alone, timeout)
-
-    def _now(self) -> datetime:
-        return datetime.fromtimestamp(self._clock.time(), UTC)
 
 
 def _represent(conclusions: Sequence[KeptConclusion]) -> str:

@@ -70,7 +70,7 @@ class KeptConclusion:
 
     def conclusion(self) -> Conclusion:
         """As the core sees it."""
-        return Conclusion(self.id, self.content, self.session, self.created_at)
+        return Conclusion(self.id, self.content, self.observer, self.session, self.created_at)
 
 
 @dataclass(slots=True)
@@ -79,13 +79,19 @@ class Peer:
 
     observe_me: bool = True
     card: tuple[str, ...] = ()
+    metadata: dict[str, object] = field(default_factory=dict[str, object])
 
 
 @dataclass(slots=True)
 class Session:
-    """A conversation; not active while it is being deleted."""
+    """A conversation; not active while it is being deleted.
+
+    Attributes:
+        members: The peers that spoke in it, in the order in which they began to.
+    """
 
     is_active: bool = True
+    members: dict[str, None] = field(default_factory=dict[str, None])
 
 
 @dataclass(slots=True)
@@ -173,9 +179,10 @@ class Store:
         self, workspace: str, session: str, batch: Sequence[Outgoing], now: datetime
     ) -> None:
         """Store messages with what they need, and conclude what there is to conclude."""
-        self.make_session(workspace, session)
+        members = self.make_session(workspace, session).members
         home = self.make_workspace(workspace)
         for message in batch:
+            members.setdefault(message.author)
             observed = home.make_peer(message.author).observe_me
             kept = KeptMessage(
                 id=self._new_id(),
@@ -208,6 +215,40 @@ class Store:
         home.conclusions.append(
             KeptConclusion(self._new_id(), without_nul(content), observer, observed, session, now)
         )
+
+    def create_conclusions(
+        self, workspace: str, peer: str, contents: Sequence[str], now: datetime
+    ) -> list[KeptConclusion]:
+        """Store what a peer is to have concluded about itself.
+
+        Raises:
+            HonchoNotFound: There is no such peer.
+        """
+        home = self.workspace(workspace)
+        if peer not in home.peers:
+            raise HonchoNotFound(
+                f"Peer {peer} not found in workspace {workspace}", status=_NOT_FOUND
+            )
+        created = [
+            KeptConclusion(self._new_id(), without_nul(content), peer, peer, None, now)
+            for content in contents
+        ]
+        home.conclusions += created
+        return created
+
+    def delete_conclusion(self, workspace: str, conclusion_id: str) -> None:
+        """Remove a conclusion.
+
+        Raises:
+            HonchoNotFound: There is none.
+        """
+        home = self.workspace(workspace)
+        kept = [each for each in home.conclusions if each.id != conclusion_id]
+        if len(kept) == len(home.conclusions):
+            raise HonchoNotFound(
+                f"Document {conclusion_id} not found in workspace {workspace}", status=_NOT_FOUND
+            )
+        home.conclusions = kept
 
     def _conclude(self, home: Workspace, message: KeptMessage, now: datetime) -> None:
         """Conclude that the author said it, unless that is known."""

@@ -88,6 +88,17 @@ def test_422_names_every_bad_message_once(answered: Answered) -> None:
     assert WORDS not in "".join(traceback.format_exception(error))
 
 
+def test_422_names_every_bad_conclusion(answered: Answered) -> None:
+    """A batch of conclusions is refused like a batch of messages, by position."""
+    detail = [{"loc": ["body", "conclusions", 1, "content"], "msg": "too short"}]
+    honcho = answered(lambda _: httpx.Response(422, json={"detail": detail}))
+
+    with pytest.raises(HonchoRejected) as caught:
+        honcho.create_conclusions("ws", "ada", ["one", ""], timeout=5)
+
+    assert caught.value.refused == {1: "too short"}
+
+
 def test_long_reasons_are_cut(answered: Answered) -> None:
     """A server that explains itself at length does not fill the log."""
     detail = [{"loc": ["body", "messages", 0], "msg": "x" * 10_000}]

@@ -254,8 +254,8 @@ def test_conclusions_are_queried(answered: Answered) -> None:
     when = datetime(2026, 11, 30, 22, 51, 33, 98298, tzinfo=UTC)
     content = "Prefers concise answers"
     assert found == (
-        Conclusion("eBOvFU57NEd-us32LiPnl", content, None, when),
-        Conclusion("eBOvFU57NEd-us32LiPnl", content, "df-t1", when),
+        Conclusion("eBOvFU57NEd-us32LiPnl", content, "ada", None, when),
+        Conclusion("eBOvFU57NEd-us32LiPnl", content, "ada", "df-t1", when),
     )
 
 

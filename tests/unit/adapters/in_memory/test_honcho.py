@@ -156,6 +156,48 @@ def test_shows_what_it_holds(honcho: InMemoryHoncho) -> None:
     assert {"host_message_id": "three"} == message.metadata
 
 
+def test_shows_what_is_known_of_peers(honcho: InMemoryHoncho) -> None:
+    """Conclusions, cards and metadata can be looked at, and looking creates nothing."""
+    assert ((), None) == (honcho.card("ws", "ada-1"), honcho.metadata("ws", "ada-1"))
+    assert () == honcho.conclusions("ws")
+    assert () == honcho.workspaces()
+
+    honcho.set_card("ws", "ada-1", ["Name: Ada"])
+    honcho.add_conclusion("ws", "ada-1", "Likes tea", observer="bob")
+    honcho.put_peer_metadata("ws", "ada-1", {"k": [1]}, timeout=30)
+
+    assert (("Name: Ada",), {"k": [1]}) == (
+        honcho.card("ws", "ada-1"),
+        honcho.metadata("ws", "ada-1"),
+    )
+    assert [("bob", "ada-1", "Likes tea")] == [
+        (each.observer, each.observed, each.content) for each in honcho.conclusions("ws")
+    ]
+
+
+def test_metadata_that_is_put_late_is_what_was_given(honcho: InMemoryHoncho) -> None:
+    """A request on its way does not change with the object that it was made of."""
+    late = honcho.faults.carry_out_later()
+    metadata: dict[str, list[int]] = {"k": [1]}
+    with pytest.raises(HonchoUnavailable):
+        honcho.put_peer_metadata("ws", "ada-1", metadata, timeout=30)
+    metadata["k"].append(2)
+
+    late.release()
+
+    assert {"k": [1]} == honcho.metadata("ws", "ada-1")
+
+
+def test_peers_are_in_a_session_until_it_is_gone(honcho: InMemoryHoncho) -> None:
+    """Who spoke in a session is still in it while it is being deleted."""
+    say(honcho, "one")
+    honcho.delete_session("ws", "s")
+    while_it_is_deleted = honcho.session_peers("ws", "s", timeout=30)
+    honcho.finish_deletions()
+
+    assert (("ada-1",), ()) == (while_it_is_deleted, honcho.session_peers("ws", "s", timeout=30))
+
+
 def test_a_key_is_text(honcho: InMemoryHoncho) -> None:
     """What stands in a key's place and is no text, or empty, is no key."""
     batch = [Outgoing("k", "ada-1", "x", SAID_AT, {"host_message_id": key}) for key in (1, "")]
@@ -186,6 +228,14 @@ def test_counts_requests(honcho: InMemoryHoncho) -> None:
     honcho.search_messages("ws", "x", limit=3, author="ada-1", timeout=30)
     search(honcho, "x")
     honcho.query_conclusions("ws", "ada-1", "x", limit=3, timeout=30)
+    (created, _) = honcho.create_conclusions("ws", "ada-1", ["x", "y"], timeout=30)
+    honcho.list_conclusions("ws", "ada-1", timeout=30)
+    honcho.delete_conclusion("ws", created.id, timeout=30)
+    honcho.peer_metadata("ws", "ada-1", timeout=30)
+    honcho.put_peer_metadata("ws", "ada-1", {}, timeout=30)
+    honcho.put_peer_card("ws", "ada-1", [], timeout=30)
+    honcho.peer_sessions("ws", "ada-1", timeout=30)
+    honcho.session_peers("ws", "s", timeout=30)
 
     assert [
         Request("add_messages", "ws", session="s", count=2),
@@ -196,6 +246,14 @@ def test_counts_requests(honcho: InMemoryHoncho) -> None:
         Request("search_messages", "ws", peer="ada-1"),
         Request("search_messages", "ws"),
         Request("query_conclusions", "ws", peer="ada-1"),
+        Request("create_conclusions", "ws", peer="ada-1", count=2),
+        Request("list_conclusions", "ws", peer="ada-1"),
+        Request("delete_conclusion", "ws"),
+        Request("peer_metadata", "ws", peer="ada-1"),
+        Request("put_peer_metadata", "ws", peer="ada-1"),
+        Request("put_peer_card", "ws", peer="ada-1"),
+        Request("peer_sessions", "ws", peer="ada-1"),
+        Request("session_peers", "ws", session="s"),
     ] == honcho.requests
 
 
