@@ -1,0 +1,1 @@
+"""What the benchmarks share: a server, measuring, and telling."""
