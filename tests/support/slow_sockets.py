@@ -53,6 +53,12 @@ class SlowTime:
             self._reads += 1
         return self._clock.monotonic()
 
+    def advance(self, seconds: float) -> None:
+        """Let time pass."""
+        with self._changed:
+            self._clock.advance(seconds)
+            self._changed.notify_all()
+
     def future(self) -> Future[Any]:
         """A future that is waited for in this time."""
         return _SlowFuture(self)
@@ -95,9 +101,7 @@ class SlowTime:
     def drip(self, connection: socket.socket) -> bool:
         """Let a tick pass, and send bytes until a request has noticed; False once it hangs up."""
         reads = self._reads
-        with self._changed:
-            self._clock.advance(TICK)
-            self._changed.notify_all()
+        self.advance(TICK)
         while self._reads == reads:
             connection.sendall(b" ")
             if select.select([connection], [], [], _BLINK)[0]:
