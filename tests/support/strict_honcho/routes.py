@@ -276,6 +276,7 @@ async def delete_session(workspace: str, session: str, store: Store) -> Json:
 
 @router.get("/{workspace}/sessions/{session}/peers")
 async def list_session_peers(workspace: str, session: str, pages: Pages, store: Store) -> Json:
+    """That a session which is not there is not found is assumed; it might be empty as well."""
     members = store.session(workspace, session).members
     return pages.of([store.peer(workspace, name) for name in members], _peer(workspace))
 
@@ -328,7 +329,10 @@ async def add_conclusions(
 async def list_conclusions(
     workspace: str, body: bodies.Listing, pages: Pages, store: Store
 ) -> Json:
-    """Newest first, so that `reverse` means oldest first."""
+    """Newest first, so that `reverse` means oldest first.
+
+    Recorded are lists of one observer and one observed; that either may be left out is assumed.
+    """
     names = ("session_id", *_CONCLUSION_COLUMNS)
     found = _filtered(store.workspace(workspace).conclusions, body.filters, names)
     return pages.of(found[::-1], _conclusion)
