@@ -2,7 +2,7 @@
 
     python benchmarks/kills.py [RUNS] [TURNS]
 
-Two processes share a storage path. About one turn in sixteen ends with a SIGKILL, as many with
+Two processes share a storage path. About one turn in twelve ends with a SIGKILL, as many with
 a SIGSTOP that lasts up to ten seconds, longer than a lease. Honcho loses answers, carries out
 lost requests late, cuts connections, hangs and is unavailable. What counts are the last three
 columns: they have to be 0.
@@ -28,7 +28,7 @@ def main(runs: int = 20, turns: int = 300) -> int:
     total = dict.fromkeys(COLUMNS, 0)
     for seed in range(1, runs + 1):
         with tempfile.TemporaryDirectory() as folder:
-            ordeal = Ordeal(seed, Path(folder), turns=turns, longest_stop=10.0)
+            ordeal = Ordeal(seed, Path(folder), turns=turns, mishaps=6, longest_stop=10.0)
             figures = dataclasses.asdict(ordeal.run())
         print(seed, *figures.values(), sep="\t", flush=True)
         total = {name: total[name] + figures[name] for name in COLUMNS}
