@@ -32,9 +32,10 @@ from slow_sockets import (
 )
 
 from honcho_memory import Found, HonchoMemory, HonchoRequestError, Outcome, Recall, open_memory
+from honcho_memory.adapters.honcho_http.client import MAX_CONNECTIONS
 from honcho_memory.application import requests
 from honcho_memory.application.server_state import LONGEST_PAUSE
-from honcho_memory.bootstrap import MOST_READS
+from honcho_memory.bootstrap import DELIVERY_THREADS, MOST_READS
 from honcho_memory.domain.errors import HonchoUnavailable
 
 DEADLINE = 16 * TICK
@@ -235,6 +236,11 @@ def test_what_cannot_be_ended_does_not_pile_up(
         join(threads())
         time.advance(LONGEST_PAUSE)
         assert "too many" not in str(memory.recall("ada").error)
+
+
+def test_reads_that_hang_leave_delivery_its_connections() -> None:
+    """As many requests as there can ever be find a connection, those left behind included."""
+    assert MAX_CONNECTIONS >= MOST_READS + 2 * DELIVERY_THREADS
 
 
 def test_a_server_known_to_be_down_costs_nothing(

@@ -11,7 +11,8 @@ from honcho_memory.domain.errors import ConfigurationError
 
 KEEPALIVE_SECONDS = 3.0
 """Honcho closes an idle connection after 4.9 s; ours goes first, so no request races with that."""
-MAX_CONNECTIONS = 32
+MAX_CONNECTIONS = 96
+"""More than there are requests at once: one that hangs takes no connection from another."""
 MAX_IDLE_CONNECTIONS = 8
 
 _SENDABLE_KEY = re.compile(r"[!-~]+")
