@@ -41,7 +41,7 @@ OUTBOX_FILE = "honcho-memory/outbox.sqlite3"
 """Under the storage path."""
 DELIVERY_THREADS = 2
 """Honcho takes 0.6 s for a batch of 100, and 3.3 s for each of four at once."""
-MOST_READS = 16
+MOST_READS = 64
 """Requests of recalls and searches that may be under way."""
 
 
@@ -78,7 +78,7 @@ def _durable(settings: Settings) -> OpenOutbox | None:
     """The outbox on disk, if it is wanted and can be had: memory must not fail the host's start."""
     if settings.delivery_mode is not DeliveryMode.DURABLE:
         return None
-    path = Path(settings.storage_path) / OUTBOX_FILE
+    path = Path(settings.storage_path).expanduser() / OUTBOX_FILE
     limits = settings.outbox
 
     def open_file() -> SqliteOutbox:

@@ -16,9 +16,7 @@ from honcho_memory.application.trip import (
     Trouble,
 )
 from honcho_memory.domain.errors import (
-    HonchoProtocolError,
     HonchoRequestError,
-    HonchoUnauthorized,
     HonchoUnavailable,
 )
 from honcho_memory.ports.outbox import Claim, Lane
@@ -99,17 +97,13 @@ class Courier:
             # Honcho may still carry it out: the lane stays held until the lease is over.
             return
         now = self._equipment.clock.time()
-        if self._concerns_everything(error):
+        if self._state.pause() > 0:
+            # Every session is held back; none needs a pause of its own.
             self._equipment.outbox.release(claim, due=now)
             return
         pause = backoff(claim.failures + 1, self._jitter(), longest=LONGEST_BACKOFF)
         logger.info("a session waits %.0f s, because Honcho said: %s", pause, error)
         self._equipment.outbox.release(claim, due=now + pause, failed=True)
-
-    def _concerns_everything(self, error: HonchoRequestError) -> bool:
-        """Whether the server state holds every session back, so that none needs its own pause."""
-        is_for_a_person = isinstance(error, HonchoUnauthorized | HonchoProtocolError)
-        return is_for_a_person or self._state.pause() > 0
 
     def _stop(self, claim: Claim) -> None:
         logger.error(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ logger = logging.getLogger("honcho_memory")
 
 CLOSE_TIMEOUT = 5.0
 """Seconds that closing may wait for requests that are under way."""
+LONGEST_FLUSH = 86_400.0
 SETTLE_TIMEOUT = 5.0
 """Seconds that a hand-over waits for those before it that came without waiting."""
 
@@ -186,9 +188,14 @@ class HonchoMemory:
 
     def flush(self, timeout: float) -> bool:
         """Wait until nothing waits to be delivered; see `Memory.flush`."""
-        self._writer.settle(timeout)
+        # A host's arithmetic may go wrong, and no clock counts to infinity.
+        timeout = 0.0 if math.isnan(timeout) else min(max(0.0, timeout), LONGEST_FLUSH)
+        clock = self._parts.clock
+        deadline = clock.monotonic() + timeout
+        is_written = self._writer.settle(timeout)
         try:
-            is_empty = self._parts.delivery.flush(timeout)
+            left = max(0.0, deadline - clock.monotonic())
+            is_empty = self._parts.delivery.flush(left) and is_written
             waiting = 0 if is_empty else self._parts.outbox.tally(self._parts.server).waiting
         except OutboxError as error:
             logger.warning("it is not known whether everything is delivered: %s", error)

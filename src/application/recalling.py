@@ -22,6 +22,8 @@ logger = logging.getLogger("honcho_memory")
 
 REMEMBERED_ANSWERS = 1_000
 """How many answers are kept in memory."""
+KEPT_PER_BUDGET = 10
+"""An answer is kept to so many times what is shown of it, so that no server can fill the memory."""
 LONGEST_QUERY = 4_000
 """In characters; the server embeds the query, and its model takes no more."""
 
@@ -158,7 +160,11 @@ class Recalling:
                 self._drop(question[0])  # forgotten, by another process perhaps
 
     def _ask(self, question: _Question) -> Answer:
-        """Representation and card side by side; the card alone does not cost the recall."""
+        """Representation and card side by side; the card alone does not cost the recall.
+
+        A card that cannot be had is the one of last time. Without either, nothing is known but
+        that something is missing.
+        """
         user, query = question
         rules = self._rules
         representation = self._requests.start(
@@ -171,27 +177,23 @@ class Recalling:
             ),
             timeout=rules.deadline,
         )
-        card = self._start_card(user) if rules.peer_card else None
-        return Answer(representation.result(), self._card_lines(card))
-
-    def _start_card(self, user: User) -> Pending[tuple[str, ...]] | None:
         try:
-            return self._requests.start(
-                lambda timeout: self._honcho.peer_card(user.workspace, user.peer, timeout=timeout),
-                timeout=self._rules.deadline,
-            )
+            card = self._start_card(user, representation).result() if rules.peer_card else ()
         except HonchoRequestError as error:
-            logger.info("recall goes without the peer card: %s", error)
-            return None
+            known = representation.result()
+            if not known.strip():
+                raise
+            logger.debug("recall goes without a new peer card: %s", error)
+            last = self._stand_in(question)
+            card = last.answer.card if last else ()
+        return Answer(representation.result(), card).cut(KEPT_PER_BUDGET * rules.budget)
 
-    def _card_lines(self, card: Pending[tuple[str, ...]] | None) -> tuple[str, ...]:
-        if card is None:
-            return ()
-        try:
-            return card.result()
-        except HonchoRequestError as error:
-            logger.info("recall goes without the peer card: %s", error)
-            return ()
+    def _start_card(self, user: User, beside: Pending[str]) -> Pending[tuple[str, ...]]:
+        return self._requests.start(
+            lambda timeout: self._honcho.peer_card(user.workspace, user.peer, timeout=timeout),
+            timeout=self._rules.deadline,
+            beside=beside,
+        )
 
 
 def clean_query(query: str) -> str:

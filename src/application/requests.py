@@ -7,7 +7,8 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
-from typing import Generic, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from honcho_memory.application.server_state import ServerState
 from honcho_memory.domain.errors import HonchoRequestError, HonchoUnavailable
@@ -38,17 +39,28 @@ class Requests:
     def _reset(self) -> None:
         self._pid = os.getpid()
         self._free = threading.BoundedSemaphore(self._limit)
+        self._overdue: set[Future[Any]] = set()
 
     def run(self, call: Callable[[float], T], *, timeout: float) -> T:
         """Make one request and wait for its end; see `start` and `Pending.result`."""
         return self.start(call, timeout=timeout).result()
 
-    def start(self, call: Callable[[float], T], *, timeout: float) -> Pending[T]:
+    def start(
+        self,
+        call: Callable[[float], T],
+        *,
+        timeout: float,
+        beside: Pending[Any] | None = None,
+    ) -> Pending[T]:
         """Make one request beside others.
 
+        Where too many are under way it waits for one to end, unless all of those should have
+        ended already.
+
         Args:
-            call: Makes it; is given the seconds it may take.
-            timeout: How many these are.
+            call: Makes it; is given the seconds that are left.
+            timeout: The seconds that it may take, waiting included.
+            beside: A request that was let through and stands for this one too.
 
         Raises:
             HonchoUnavailable: It is not let through, because Honcho is known to be down, too
@@ -58,11 +70,12 @@ class Requests:
         if self._pid != os.getpid():
             self._reset()
         deadline = self._clock.monotonic() + timeout
-        ticket = self._state.enter()
-        if not self._free.acquire(blocking=False):
+        ticket = self._state.enter() if beside is None else beside.ticket
+        has_room = len(self._overdue) < self._limit
+        if not has_room or not self._free.acquire(timeout=max(0.0, timeout)):
             raise HonchoUnavailable("too many requests to Honcho are under way and do not end")
         future: Future[T] = Future()
-        pending = Pending(future, self._state, ticket, self._clock, deadline)
+        pending = Pending(ticket, future, self._state, self._clock, deadline, self._overdue)
         thread = threading.Thread(
             target=self._work,
             args=(future, ticket, call, deadline),
@@ -90,24 +103,29 @@ class Requests:
         except HonchoRequestError as error:
             self._state.failed(error, ticket)
             future.set_exception(error)
-        except BaseException as error:  # noqa: BLE001 - handed over to whoever waits
+        except Exception as error:  # noqa: BLE001 - handed over to whoever waits
             future.set_exception(error)
+        except BaseException as error:  # noqa: BLE001 - it is not the waiting thread's to die of
+            future.set_exception(RuntimeError(f"a request ended with {type(error).__name__}"))
         else:
             self._state.answered()
             future.set_result(result)
 
 
+@dataclass(frozen=True, slots=True)
 class Pending(Generic[T]):
-    """A request that is under way."""
+    """A request that is under way.
 
-    def __init__(
-        self, future: Future[T], state: ServerState, ticket: int, clock: Clock, deadline: float
-    ) -> None:
-        self._future = future
-        self._state = state
-        self._ticket = ticket
-        self._clock = clock
-        self._deadline = deadline
+    Attributes:
+        ticket: With which it was let through.
+    """
+
+    ticket: int
+    _future: Future[T]
+    _state: ServerState
+    _clock: Clock
+    _deadline: float
+    _overdue: set[Future[Any]]
 
     def result(self) -> T:
         """Wait for the end of the request.
@@ -119,5 +137,7 @@ class Pending(Generic[T]):
             return self._future.result(timeout=max(0.0, self._deadline - self._clock.monotonic()))
         except FutureTimeout:
             late = HonchoUnavailable("Honcho did not answer in time", outcome_unknown=True)
-            self._state.failed(late, self._ticket)
+            self._overdue.add(self._future)
+            self._future.add_done_callback(self._overdue.discard)
+            self._state.failed(late, self.ticket)
             raise late from None

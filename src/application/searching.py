@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from honcho_memory.application.recalling import clean_query
 from honcho_memory.application.requests import Pending, Requests
 from honcho_memory.domain.errors import HonchoNotFound
@@ -64,7 +66,7 @@ class Searching:
         asks_messages = category in (None, MESSAGES)
         asks_facts = category in (None, DEFAULT_CATEGORY)
         messages = self._start_messages(user, query, limit) if asks_messages else None
-        facts = self._start_facts(user, query, limit) if asks_facts else None
+        facts = self._start_facts(user, query, limit, messages) if asks_facts else None
         return _shared_out(self._facts(facts), _messages(messages), limit)
 
     def _start_messages(
@@ -78,12 +80,15 @@ class Searching:
             timeout=self._deadline,
         )
 
-    def _start_facts(self, user: User, query: str, limit: int) -> Pending[tuple[Conclusion, ...]]:
+    def _start_facts(
+        self, user: User, query: str, limit: int, beside: Pending[Any] | None
+    ) -> Pending[tuple[Conclusion, ...]]:
         return self._requests.start(
             lambda timeout: self._honcho.query_conclusions(
                 user.workspace, user.peer, query, limit=limit, timeout=timeout
             ),
             timeout=self._deadline,
+            beside=beside,
         )
 
     def _facts(self, pending: Pending[tuple[Conclusion, ...]] | None) -> tuple[Fact, ...]:

@@ -23,6 +23,8 @@ FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 60.0
 """Between two tries while Honcho is down, in seconds; a Retry-After may ask for more."""
 LONGEST_RETRY_AFTER = 3600.0
+LOST_ANSWERS = 3
+"""So many in a row, whatever was asked: not one operation is slow, but the server."""
 SLOW_PROBE = 300.0
 """Between two tries of what a person has to mend: the key, the address."""
 
@@ -76,6 +78,8 @@ class ServerState:
         self._reason = ""
         self._not_before = 0.0
         self._failures = 0
+        self._lost = 0
+        self._has_answered = False
         self._episode: int = 0
         self._last_failure: Failure | None = None
 
@@ -126,6 +130,8 @@ class ServerState:
         with self._lock:
             if ticket != self._episode:
                 return  # a request of the same moment has said so already
+            if self._condition is Condition.OK and self._is_alone(error):
+                return
             changed = condition is not self._condition
             self._condition = condition
             self._reason = str(error)
@@ -138,12 +144,27 @@ class ServerState:
     def answered(self) -> None:
         """A request was answered by Honcho, be it with a refusal."""
         with self._lock:
+            self._lost = 0
+            self._has_answered = True
             if self._condition is Condition.OK:
                 return
             self._condition = Condition.OK
             self._failures = 0
             self._episode += 1
         logger.info("Honcho can be used again")
+
+    def _is_alone(self, error: HonchoRequestError) -> bool:
+        """Whether a failure says something about its own request only; under the lock.
+
+        One answer that does not come is a slow operation. And where Honcho has answered before,
+        a key that it refuses is not for that workspace, and a strange answer is a strange answer.
+        """
+        if not isinstance(error, HonchoUnavailable):
+            return self._has_answered
+        if error.status is None and error.outcome_unknown:
+            self._lost += 1
+            return self._lost < LOST_ANSWERS
+        return False
 
     def _pause_after(self, error: HonchoRequestError) -> float:
         if not isinstance(error, HonchoUnavailable):

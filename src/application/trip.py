@@ -243,6 +243,8 @@ class Trip:
         while has_more:
             answer = self._find_page(question, page)
             found.update(*(question.rows_of(message) for message in answer.items))
+            if not answer.items:
+                break  # whatever it says of further pages
             page, has_more = page + 1, answer.has_more
         self._note_arrival(found)
         return found

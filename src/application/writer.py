@@ -6,6 +6,7 @@ import logging
 import os
 import queue
 import threading
+import time
 from collections.abc import Callable
 
 logger = logging.getLogger("honcho_memory")
@@ -44,19 +45,20 @@ class Writer:
         """Wait until all jobs handed over so far are done; returns whether they are."""
         if self._pid != os.getpid() or not self._jobs.unfinished_tasks:
             return True
-        done = threading.Event()
+        done, deadline = threading.Event(), time.monotonic() + timeout
         try:
             self._jobs.put(done.set, timeout=timeout)
         except queue.Full:
             return False
-        return done.wait(timeout)
+        return done.wait(max(0.0, deadline - time.monotonic()))
 
     def _work(self) -> None:
         while True:
             job = self._jobs.get()
             try:
                 job()
-            except Exception:
-                logger.exception("a job failed unexpectedly")
+            except BaseException as error:  # noqa: BLE001 - a dead thread would lose every later job
+                # Only the kind: the text of a foreign error may hold what users said.
+                logger.error("a job failed unexpectedly: %s", type(error).__name__)  # noqa: TRY400
             finally:
                 self._jobs.task_done()

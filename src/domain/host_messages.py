@@ -49,6 +49,12 @@ class MessageReader:
         """The message as the core sees it; what is no message becomes one of role OTHER."""
         if isinstance(raw, Message):
             return raw
+        try:
+            return self._read(raw)
+        except Exception:  # noqa: BLE001 - the host's objects; one must not cost the others
+            return Message(Role.OTHER)
+
+    def _read(self, raw: object) -> Message:
         role = self.role(raw)
         extra = _mapping(_get(raw, "additional_kwargs"))
         reply = _reply(extra)
@@ -88,15 +94,20 @@ class MessageReader:
         if self._keep_hidden is None:
             return reply is not None
         try:
-            return bool(self._keep_hidden(extra))
+            # A coroutine, of a hook that is not what it should be, is no yes.
+            return self._keep_hidden(extra) is True
         except Exception:  # noqa: BLE001 - the host's code; its failure must not lose a reply
             return reply is not None
 
 
 def _get(raw: object, name: str) -> object:
-    if isinstance(raw, Mapping):
-        return cast("Mapping[object, object]", raw).get(name)
-    return getattr(raw, name, None)
+    """What cannot be read is not there."""
+    try:
+        if isinstance(raw, Mapping):
+            return cast("Mapping[object, object]", raw).get(name)
+        return getattr(raw, name, None)
+    except Exception:  # noqa: BLE001 - the host's objects; one must not cost the others
+        return None
 
 
 def _text(value: object) -> str | None:

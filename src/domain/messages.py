@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 
 
@@ -32,7 +32,10 @@ class Message:
         original_content: The user's own words, where the host has put others around them.
         calls_tools: Whether it asks for tools, so that its text is no final answer.
         reports_error: Whether it shows the user a failure of the model's provider.
-        said_at: When it was said, None when the host does not know; always with an offset.
+        said_at: When it was said, None when the host does not know.
+
+    Raises:
+        ValueError: There is no such role.
     """
 
     role: Role
@@ -45,6 +48,12 @@ class Message:
     calls_tools: bool = False
     reports_error: bool = False
     said_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        """Take a role by its name, and a time without an offset as UTC."""
+        object.__setattr__(self, "role", Role(self.role))
+        if self.said_at is not None and self.said_at.tzinfo is None:
+            object.__setattr__(self, "said_at", self.said_at.replace(tzinfo=UTC))
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,9 +23,10 @@ _MARKDOWN_HEADING = re.compile(r"#(?:#|\s|$)")
 """Honcho's own, and what a conclusion could forge; `#1` and `#topic` are no headings."""
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f"
-    "\u202a-\u202e\u2066-\u2069"  # turn the direction of the text around them
-    "\u200b\u2060-\u2065\ufeff"  # no width
-    "\U000e0000-\U000e007f]"  # ASCII in disguise: a model reads it, a person does not see it
+    "\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069"  # turn the direction of what is around them
+    "\u00ad\u200b\u180e\u2060-\u2065\ufeff"  # no width
+    "\u115f\u1160\u3164\uffa0\U0001d173-\U0001d17a"  # blank
+    "\U000e0000-\U000e01ef]"  # text in disguise: a model reads it, a person does not see it
 )
 
 
@@ -40,6 +41,21 @@ class Answer:
 
     representation: str = ""
     card: tuple[str, ...] = ()
+
+    def cut(self, length: int) -> Answer:
+        """The newest conclusions and the first lines of the card, so many characters of each."""
+        representation = self.representation
+        if len(representation) > length:
+            representation = representation[len(representation) - length :]
+            # The first line is the end of one.
+            representation = representation.partition(_BREAK)[2] or representation
+        lines, room = list[str](), length
+        for line in self.card:
+            if room <= 0:
+                break
+            lines.append(line[:room])
+            room -= len(line)
+        return Answer(representation, tuple(lines))
 
     def __bool__(self) -> bool:
         """Whether anything is known."""

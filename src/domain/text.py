@@ -15,7 +15,6 @@ _UPLOADS = r"<(uploaded_files|current_uploads)\b[^>]*>.*?</\1\s*>"
 _INJECTED = r"<(memory|system-reminder)\b[^>]*>.*?</\2\s*>"
 _REASONING = r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)"
 _FLAGS = re.DOTALL | re.IGNORECASE
-_BEGINS_WITH_UPLOADS = re.compile(rf"\s*{_UPLOADS}", _FLAGS)
 _LEADING_IN_WORDS = re.compile(rf"\s*(?:{_UPLOADS}|{_INJECTED})", _FLAGS)
 _LEADING_IN_ANSWER = re.compile(rf"\s*(?:{_UPLOADS}|{_INJECTED}|{_REASONING})", _FLAGS)
 _CONTROL_TOKEN = re.compile(r"<\|(endoftext|endofprompt|fim_prefix|fim_middle|fim_suffix)\|>")
@@ -37,8 +36,9 @@ def _block_text(block: object) -> str:
     if not isinstance(block, Mapping):
         return ""
     fields = cast("Mapping[object, object]", block)
-    text = "" if fields.get("type") in _REASONING_BLOCKS else fields.get("text")
-    return text if isinstance(text, str) else ""
+    kind, text = fields.get("type"), fields.get("text")
+    is_reasoning = isinstance(kind, str) and kind in _REASONING_BLOCKS
+    return text if isinstance(text, str) and not is_reasoning else ""
 
 
 def repair(text: str) -> str:
@@ -52,7 +52,12 @@ def repair(text: str) -> str:
 
 def begins_with_uploads(text: str) -> bool:
     """Whether the host has put a list of uploaded files in front of the user's words."""
-    return _BEGINS_WITH_UPLOADS.match(text) is not None
+    start = 0
+    while match := _LEADING_IN_WORDS.match(text, start):
+        if match[1]:
+            return True
+        start = match.end()
+    return False
 
 
 def strip_leading_blocks(text: str, *, answer: bool) -> str:

@@ -18,6 +18,7 @@ from honcho_memory.domain.messages import Message, Role, TurnMessage
 
 _PLAIN_KEY = re.compile(r"[\x21-\x7e]{1,128}")
 _HASHED = "sha256-"
+_PIECE = "piece-"
 
 
 def message_key(host_id: str) -> str:
@@ -25,14 +26,15 @@ def message_key(host_id: str) -> str:
 
     Honcho strips NUL from metadata, and `"*"` matches every message that is asked for.
     """
-    if _PLAIN_KEY.fullmatch(host_id) and host_id != "*" and not host_id.startswith(_HASHED):
+    is_ours = host_id.startswith((_HASHED, _PIECE))
+    if _PLAIN_KEY.fullmatch(host_id) and host_id != "*" and not is_ours:
         return host_id
     return _HASHED + digest(host_id, 64)
 
 
 def piece_key(key: str, piece: int) -> str:
     """What a piece of a long message is known by; the first goes by the message's own key."""
-    return key if piece == 1 else _HASHED + digest(f"{key}\0{piece}", 64)
+    return key if piece == 1 else _PIECE + digest(f"{key}\0{piece}", 64)
 
 
 class Overflow(StrEnum):

@@ -31,7 +31,7 @@ LATE_ID_SUFFIX = "__user"
 """DeerFlow puts it on the id of a message that it gives memory or the date to, at times days
 after the message was first handed over."""
 WRITES_AT_ONCE = 8
-READS_AT_ONCE = 8
+READS_AT_ONCE = 32
 
 T = TypeVar("T")
 
@@ -180,10 +180,12 @@ class HonchoMemoryManager(MemoryManager):
         Cancelling it does not keep the turn out of memory.
         """
         with _keeping_the_run():
+            # The host may change its list when this is cancelled.
+            snapshot = list(messages)
             await self._writes.run(
                 lambda: self.add(
                     thread_id,
-                    messages,
+                    snapshot,
                     agent_name=agent_name,
                     user_id=user_id,
                     trace_id=trace_id,

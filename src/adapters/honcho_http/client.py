@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from importlib import metadata
 
 import httpx
@@ -59,6 +60,7 @@ def open_client(
         return httpx.Client(
             base_url=base_url,
             headers=headers,
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             timeout=httpx.Timeout(timeout_seconds, connect=connect_timeout_seconds),
             limits=httpx.Limits(
                 max_connections=MAX_CONNECTIONS,
@@ -71,9 +73,11 @@ def open_client(
             trust_env=True,
         )
     except (ImportError, OSError, ValueError, httpx.InvalidURL) as exc:
+        # Only the kind: the text of an address may hold a proxy's password.
         raise ConfigurationError(
-            f"the proxies or certificates that the environment names cannot be used: {exc}"
-        ) from exc
+            "the proxies or certificates that the environment names cannot be used "
+            f"({type(exc).__name__}): look at HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE"
+        ) from None
 
 
 def _version() -> str:

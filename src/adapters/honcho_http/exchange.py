@@ -125,6 +125,9 @@ class _Attempt:
         announced = response.headers.get("Content-Length", "")
         if announced.isdecimal() and int(announced[:20]) > MAX_BODY_BYTES:
             raise BodyTooLarge
+        if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+            # Not asked for, and what is small may unpack to anything.
+            raise httpx.DecodingError("the answer is compressed", request=response.request)
         body = bytearray()
         for chunk in response.iter_bytes():
             self._deadline.check(sent=True)

@@ -1,7 +1,8 @@
 """The JSON of the Honcho v3 API, as far as this library speaks it.
 
 What comes in is checked strictly: other services answer with 200 too. Validation errors do not
-show the input, which is made of users' words.
+show the input, which is made of users' words, and end at the first of a list: a megabyte of wrong
+items would make gigabytes of errors.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pydantic import (
     AwareDatetime,
     BaseModel,
     ConfigDict,
+    Field,
     StringConstraints,
     TypeAdapter,
     ValidationError,
@@ -66,7 +68,7 @@ class MessagePageBody(BaseModel):
 
     model_config = _STRICT
 
-    items: list[MessageBody]
+    items: Annotated[list[MessageBody], Field(fail_fast=True)]
     pages: int
 
 
@@ -91,7 +93,7 @@ class ConclusionPageBody(BaseModel):
 
     model_config = _STRICT
 
-    items: list[ConclusionBody]
+    items: Annotated[list[ConclusionBody], Field(fail_fast=True)]
     pages: int
 
 
@@ -119,7 +121,7 @@ class NamePageBody(BaseModel):
 
     model_config = _STRICT
 
-    items: list[NamedBody]
+    items: Annotated[list[NamedBody], Field(fail_fast=True)]
     pages: int
 
 
@@ -136,7 +138,7 @@ class CardBody(BaseModel):
 
     model_config = _STRICT
 
-    peer_card: list[str] | None
+    peer_card: Annotated[list[str], Field(fail_fast=True)] | None
 
 
 class AcceptedBody(BaseModel):
@@ -157,10 +159,10 @@ class HealthBody(BaseModel):
 
 ACCEPTED = TypeAdapter(AcceptedBody)
 CARD = TypeAdapter(CardBody)
-CONCLUSIONS = TypeAdapter(list[ConclusionBody], config=_STRICT)
+CONCLUSIONS = TypeAdapter(Annotated[list[ConclusionBody], Field(fail_fast=True)], config=_STRICT)
 CONCLUSION_PAGE = TypeAdapter(ConclusionPageBody)
 HEALTH = TypeAdapter(HealthBody)
-MESSAGES = TypeAdapter(list[MessageBody], config=_STRICT)
+MESSAGES = TypeAdapter(Annotated[list[MessageBody], Field(fail_fast=True)], config=_STRICT)
 MESSAGE_PAGE = TypeAdapter(MessagePageBody)
 NAME_PAGE = TypeAdapter(NamePageBody)
 PEER = TypeAdapter(PeerBody)
@@ -170,14 +172,14 @@ REPRESENTATION = TypeAdapter(RepresentationBody)
 class _Problem(BaseModel):
     model_config = _STRICT
 
-    loc: list[str | int]
+    loc: Annotated[list[str | int], Field(fail_fast=True)]
     msg: str
 
 
 class _ErrorBody(BaseModel):
     model_config = _STRICT
 
-    detail: str | list[_Problem]
+    detail: str | Annotated[list[_Problem], Field(fail_fast=True)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from honcho_memory.domain.errors import (
 )
 from honcho_memory.domain.messages import Outgoing
 from honcho_memory.domain.text import text_digest
+from honcho_memory.ports.honcho import MessagePage
 from honcho_memory.ports.outbox import Draft, Lane, Tally
 
 SERVER, LANE = "http://honcho", Lane("http://honcho", "ws", "s")
@@ -143,6 +144,21 @@ def test_what_another_program_stored_is_recognised_by_its_text(post: Post) -> No
     assert ["new", "new"] == post.stored[-2:]
     assert 152 == len(post.stored)
     assert ["find_messages", "find_messages", "add_messages"] == post.operations
+
+
+def test_pages_without_end_are_not_followed(post: Post) -> None:
+    """A server that always announces another page does not hold the delivery for ever."""
+
+    def promise(
+        workspace: str, session: str, keys: Sequence[str], **options: object
+    ) -> MessagePage:
+        return MessagePage((), has_more=True)
+
+    post.honcho.find_messages = promise  # type: ignore[method-assign]
+    post.put("one", doubtful=True)
+
+    assert 1 == post.deliver()
+    assert ["one"] == post.stored
 
 
 def test_what_has_waited_long_is_asked_for(post: Post) -> None:

@@ -31,7 +31,7 @@ class Script:
         return self.steps.pop(0)()
 
 
-def failing(error: Exception) -> Callable[[], int | None]:
+def failing(error: BaseException) -> Callable[[], int | None]:
     """A step that fails."""
 
     def step() -> int | None:
@@ -68,9 +68,9 @@ def test_the_threads_start_when_something_waits(clock: ManualClock) -> None:
     delivery.close(PATIENCE)
 
 
-@pytest.mark.parametrize("error", [OutboxUnavailable("disk"), ZeroDivisionError()])
+@pytest.mark.parametrize("error", [OutboxUnavailable("disk"), ZeroDivisionError(), SystemExit()])
 def test_a_failure_does_not_end_delivery(
-    clock: ManualClock, caplog: pytest.LogCaptureFixture, error: Exception
+    clock: ManualClock, caplog: pytest.LogCaptureFixture, error: BaseException
 ) -> None:
     """Neither a failing disk nor a fault of ours stops the thread."""
     script = Script(failing(error))

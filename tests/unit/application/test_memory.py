@@ -198,6 +198,44 @@ def test_a_server_that_is_down_loses_nothing(open_at: Open, honcho: InMemoryHonc
     assert stats.last_failure is not None
 
 
+@pytest.mark.parametrize("timeout", [-1.0, float("nan"), float("-inf")])
+def test_waiting_for_nonsense_is_not_waiting(
+    open_at: Open, honcho: InMemoryHoncho, timeout: float
+) -> None:
+    """A host whose arithmetic went wrong is told the truth at once."""
+    memory = open_at()
+    honcho.faults.fail(DOWN, times=None)
+    memory.remember("t", THREAD, user_id="ada")
+
+    assert not memory.flush(timeout)
+
+
+def test_waiting_for_ever_ends_with_delivery(open_at: Open) -> None:
+    """No limit is a limit like any other."""
+    memory = open_at()
+    memory.remember("t", THREAD, user_id="ada")
+
+    assert memory.flush(float("inf"))
+
+
+def test_what_is_not_written_yet_is_not_delivered(open_at: Open) -> None:
+    """A hand-over that nobody had to wait for counts while it is under way."""
+    memory, release = open_at(), threading.Event()
+    memory._writer.submit(release.wait)
+    memory.remember_nowait("t", THREAD, user_id="ada")
+
+    assert not memory.flush(0.05)
+    release.set()
+    assert memory.flush(PATIENCE)
+
+
+def test_any_iterable_can_be_handed_over(open_at: Open) -> None:
+    """A generator of messages is as good as a list."""
+    memory = open_at()
+
+    assert 2 == memory.remember("t", (raw for raw in THREAD), user_id="ada")  # type: ignore[arg-type]
+
+
 def test_the_figures_of_a_good_day(open_at: Open) -> None:
     """Accepted, delivered, nothing waiting, nothing failed."""
     memory = open_at()

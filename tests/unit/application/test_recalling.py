@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TypeVar
 
 import pytest
 
 from honcho_memory.adapters.in_memory import InMemoryHoncho, ManualClock
 from honcho_memory.application import recalling
 from honcho_memory.application.recalling import Recalling, RecallRules, clean_query
-from honcho_memory.application.requests import Pending, Requests
+from honcho_memory.application.requests import Requests
 from honcho_memory.application.server_state import ServerState
 from honcho_memory.domain.errors import HonchoRejected, HonchoUnavailable
 from honcho_memory.domain.identity import User
@@ -22,7 +20,6 @@ from honcho_memory.domain.messages import Outgoing
 from honcho_memory.domain.results import Outcome
 
 ADA, BOB = User("ws-ada", "ada"), User("ws-bob", "bob")
-T = TypeVar("T")
 DOWN = HonchoUnavailable("Honcho is down", status=503)
 
 
@@ -193,26 +190,61 @@ def test_the_card_alone_does_not_cost_the_recall(recall: Recalling, honcho: InMe
     assert "Name: Ada" not in result.text
 
 
-def test_the_card_is_left_out_when_too_much_is_under_way(
-    honcho: InMemoryHoncho, state: ServerState, clock: ManualClock
+def test_a_card_that_cannot_be_had_is_the_one_of_last_time(
+    recall: Recalling, honcho: InMemoryHoncho, clock: ManualClock
 ) -> None:
-    """With room for one request only, that is the representation."""
-    held = honcho.faults.hold(operation="representation")
+    """A good answer is not replaced by half of one."""
+    recall.recall(ADA)
+    clock.advance(30)
+    honcho.add_conclusion(ADA.workspace, ADA.peer, "moved to Faro")
+    honcho.faults.fail(HonchoUnavailable("failed", status=500), operation="peer_card")
 
-    class OneAtATime(Requests):
-        """Lets the representation go on when the card has been turned away."""
+    text = recall.recall(ADA).text
 
-        def start(self, call: Callable[[float], T], *, timeout: float) -> Pending[T]:
-            try:
-                return super().start(call, timeout=timeout)
-            except HonchoUnavailable:
-                held.release()
-                raise
+    assert "Name: Ada" in text
+    assert "Faro" in text
 
-    recall = Recalling(RecallRules(), honcho, OneAtATime(state, clock, limit=1), clock)
 
-    assert "Lisbon" in recall.recall(ADA).text
-    assert ["representation"] == [request.operation for request in honcho.requests]
+def test_half_an_answer_with_nothing_in_it_is_a_failure(
+    recall: Recalling, honcho: InMemoryHoncho
+) -> None:
+    """Whether anything is known cannot be told without the card."""
+    honcho.faults.fail(HonchoUnavailable("failed", status=500), operation="peer_card")
+
+    with pytest.raises(HonchoUnavailable):
+        recall.recall(User("elsewhere", "eve"))
+
+
+def test_the_first_recall_after_an_outage_is_whole(
+    recall: Recalling, honcho: InMemoryHoncho, clock: ManualClock, state: ServerState
+) -> None:
+    """The one request that tries does not lock out the one beside it."""
+    honcho.faults.fail(DOWN, times=2)
+    with pytest.raises(HonchoUnavailable):
+        recall.recall(ADA)
+    honcho.faults.clear()
+    clock.advance(state.pause())
+
+    text = recall.recall(ADA).text
+
+    assert "Name: Ada" in text
+    assert "Lisbon" in text
+
+
+def test_what_is_kept_is_bounded(
+    honcho: InMemoryHoncho, requests: Requests, clock: ManualClock
+) -> None:
+    """An answer of megabytes is cut to what can ever be shown of it, the newest end kept."""
+    for number in range(100):
+        honcho.add_conclusion("big", "big", f"{number} " + "x" * 200)
+    honcho.set_card("big", "big", ["y" * 5_000, "z"])
+    rules = RecallRules(max_conclusions=100, budget=300)
+    recall = Recalling(rules, honcho, requests, clock)
+
+    assert "99 x" in recall.recall(User("big", "big")).text
+    (kept,) = recall._kept.values()
+    assert len(kept.answer.representation) <= 3_000
+    assert ("y" * 3_000,) == kept.answer.card
 
 
 def test_the_card_can_be_switched_off(

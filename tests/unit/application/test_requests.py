@@ -8,7 +8,7 @@ import pytest
 
 from honcho_memory.adapters.in_memory import ManualClock
 from honcho_memory.application.requests import Requests
-from honcho_memory.application.server_state import Condition, ServerState
+from honcho_memory.application.server_state import LOST_ANSWERS, Condition, ServerState
 from honcho_memory.domain.errors import HonchoRejected, HonchoUnavailable
 
 
@@ -77,23 +77,58 @@ def test_a_request_that_hangs_is_left_behind(state: ServerState, hanging: Hangin
         requests_of(state).run(hanging, timeout=0)
 
     assert caught.value.outcome_unknown
+    assert Condition.OK is state.condition, "one slow operation is no outage"
+    hanging.released.set()
+
+
+def test_a_server_that_never_answers_is_left_alone(state: ServerState, hanging: Hanging) -> None:
+    """After some lost answers in a row nobody waits for that server any more."""
+    requests = requests_of(state, limit=9)
+    for _ in range(LOST_ANSWERS):
+        with pytest.raises(HonchoUnavailable, match="in time"):
+            requests.run(hanging, timeout=0)
+
     assert Condition.DOWN is state.condition
     hanging.released.set()
 
 
 def test_hanging_requests_do_not_pile_up(state: ServerState, hanging: Hanging) -> None:
-    """With so many under way the next one fails at once; when they end there is room again."""
+    """With so many overdue the next one fails at once; when they end there is room again."""
     requests = requests_of(state, limit=2)
-    pending = [requests.start(hanging, timeout=60) for _ in range(2)]
-    for _ in pending:
-        hanging.started.acquire()
+    for _ in range(2):
+        with pytest.raises(HonchoUnavailable, match="in time"):
+            requests.run(hanging, timeout=0)
 
     with pytest.raises(HonchoUnavailable, match="too many"):
         requests.start(hanging, timeout=60)
 
     hanging.released.set()
-    assert ["late", "late"] == [request.result() for request in pending]
+    while requests._overdue:
+        threading.Event().wait(0.001)
     assert "late" == requests.run(hanging, timeout=60)
+
+
+def test_requests_that_will_end_are_waited_for(state: ServerState, hanging: Hanging) -> None:
+    """Many at once is no outage: each gets its turn within its own time."""
+    requests = requests_of(state, limit=1)
+    first = requests.start(hanging, timeout=60)
+    hanging.started.acquire()
+    releasing = threading.Thread(target=hanging.released.set)
+    releasing.start()
+
+    assert 60 == requests.run(lambda timeout: timeout, timeout=60)
+    assert "late" == first.result()
+    releasing.join()
+
+
+def test_a_request_that_ends_a_thread_ends_only_its_own(state: ServerState) -> None:
+    """What is no Exception is not raised into whoever waits: it would pass every gate there."""
+
+    def panic(timeout: float) -> None:
+        raise SystemExit
+
+    with pytest.raises(RuntimeError, match="SystemExit"):
+        requests_of(state).run(panic, timeout=4.0)
 
 
 def test_nothing_is_started_while_honcho_is_down(state: ServerState) -> None:

@@ -10,6 +10,7 @@ from honcho_memory.adapters.in_memory import ManualClock
 from honcho_memory.application.server_state import (
     LONGEST_PAUSE,
     LONGEST_RETRY_AFTER,
+    LOST_ANSWERS,
     SLOW_PROBE,
     Condition,
     Failure,
@@ -153,6 +154,38 @@ def test_what_a_person_must_mend_is_said_once_and_tried_slowly(
         state.last_failure
     )
     assert ["WARNING", "INFO"] == [record.levelname for record in caplog.records]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        HonchoUnauthorized("no access to this workspace", status=401),
+        HonchoProtocolError("a strange answer"),
+        HonchoUnavailable("in time", outcome_unknown=True),
+    ],
+)
+def test_one_failure_is_not_everybodys(state: ServerState, error: HonchoRequestError) -> None:
+    """Where Honcho has answered, one workspace or one slow search does not stop the others."""
+    state.answered()
+
+    fail(state, error)
+
+    assert Condition.OK is state.condition
+
+
+def test_lost_answers_in_a_row_are_an_outage(state: ServerState) -> None:
+    """A server that answers nothing any more is down, but an answer in between says it is not."""
+    lost = HonchoUnavailable("in time", outcome_unknown=True)
+    for _ in range(LOST_ANSWERS - 1):
+        fail(state, lost)
+    state.answered()
+    for _ in range(LOST_ANSWERS - 1):
+        fail(state, lost)
+    assert 0 == state.pause()
+
+    fail(state, lost)
+
+    assert Condition.DOWN is state.condition
 
 
 def test_chance_keeps_processes_out_of_step() -> None:

@@ -46,6 +46,20 @@ def test_a_job_that_fails_does_not_stop_the_next(caplog: pytest.LogCaptureFixtur
     assert "unexpectedly" in caplog.text
 
 
+def test_not_even_a_panic_ends_the_thread(caplog: pytest.LogCaptureFixture) -> None:
+    """What is no Exception would silence every later hand-over; its text is not logged."""
+    jobs, done = Writer(), threading.Event()
+
+    def panic() -> None:
+        raise SystemExit("what the user said")
+
+    jobs.submit(panic)
+    jobs.submit(done.set)
+
+    assert done.wait(PATIENCE)
+    assert ["a job failed unexpectedly: SystemExit"] == caplog.messages
+
+
 def test_waiting_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """A job that hangs does not hang those who wait for it, nor those who hand over more."""
     monkeypatch.setattr(writer, "MOST_JOBS", 1)

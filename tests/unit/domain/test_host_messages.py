@@ -188,6 +188,53 @@ def test_a_time_that_is_none_is_unknown(stamp: object) -> None:
     assert said_at is None or said_at.tzinfo is UTC
 
 
+class Broken:
+    """A host's message of which nothing can be read."""
+
+    type = "human"
+
+    @property
+    def content(self) -> str:
+        """A property that fails."""
+        raise RuntimeError
+
+    @property
+    def tool_calls(self) -> object:
+        """A value that has no truth."""
+
+        class Neither:
+            def __bool__(self) -> bool:
+                raise RuntimeError
+
+        return Neither()
+
+
+def test_a_message_that_cannot_be_read_is_none() -> None:
+    """It is left out, and the others of its thread are not."""
+    assert Message(Role.OTHER) == MessageReader().read(Broken())
+
+
+def test_a_hook_that_answers_with_a_coroutine_does_not_say_yes() -> None:
+    """Only a plain yes makes a hidden message the user's words."""
+    answers = iter([object(), 1])
+    reader = MessageReader(keep_hidden=lambda extra: next(answers))  # type: ignore[arg-type,return-value]
+
+    for _ in range(2):
+        message = reader.read({"role": "user", "additional_kwargs": {"hide_from_ui": True}})
+        assert message.hidden
+
+
+def test_a_message_of_ours_is_checked() -> None:
+    """A role may be given by its name, and a time without an offset is UTC."""
+    naive = datetime(2026, 3, 1, 10)  # noqa: DTZ001 - that is the point
+    message = Message("user", "hi", said_at=naive)  # type: ignore[arg-type]
+
+    assert Role.USER is message.role
+    assert naive.replace(tzinfo=UTC) == message.said_at
+    with pytest.raises(ValueError, match="nobody"):
+        Message("nobody")  # type: ignore[arg-type]
+
+
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

@@ -32,6 +32,25 @@ def test_a_content_that_is_no_content_has_no_text(content: object) -> None:
     assert "" == text.join_blocks(content)
 
 
+def test_a_block_of_a_kind_that_is_no_name_is_read_all_the_same() -> None:
+    """A strange block costs neither its text nor its thread."""
+    assert "hi" == text.join_blocks([{"type": ["text"], "text": "hi"}])
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        ("<uploaded_files>x</uploaded_files>", True),
+        ("<system-reminder>x</system-reminder> <uploaded_files>x</uploaded_files>", True),
+        ("<system-reminder>x</system-reminder> hello", False),
+        ("see <uploaded_files>x</uploaded_files>", False),
+    ],
+)
+def test_uploads_in_front_are_noticed(raw: str, expected: bool) -> None:
+    """Also behind what else the host puts in front."""
+    assert expected is text.begins_with_uploads(raw)
+
+
 def test_what_honcho_cannot_take_is_repaired() -> None:
     """NUL goes, halves of a pair are joined, and a lone half becomes a replacement character."""
     assert "ab\U0001f600 \ufffd" == text.repair("a\0b\ud83d\ude00 \ud83d")

@@ -144,6 +144,12 @@ def test_different_ids_have_different_keys(host_ids: list[str]) -> None:
     assert all(key.isascii() and 0 < len(key) <= 128 for key in pieces)
 
 
+def test_no_id_can_pass_for_a_piece() -> None:
+    """Whoever chooses ids cannot choose the key of another message's piece."""
+    assert piece_key("abc", 2) != message_key("abc\x002")
+    assert message_key(piece_key("abc", 2)) != piece_key("abc", 2)
+
+
 def test_a_usual_id_is_its_own_key() -> None:
     """What is stored can be found again by the id that the host knows."""
     assert (

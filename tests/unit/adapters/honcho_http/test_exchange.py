@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import socket
 import threading
+import tracemalloc
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -15,7 +16,7 @@ from strict_honcho import RunningServer
 
 from honcho_memory.adapters.honcho_http import HttpHoncho, open_client
 from honcho_memory.adapters.honcho_http.exchange import MAX_BODY_BYTES
-from honcho_memory.domain.errors import HonchoProtocolError, HonchoUnavailable
+from honcho_memory.domain.errors import HonchoProtocolError, HonchoRequestError, HonchoUnavailable
 from honcho_memory.domain.messages import Outgoing
 
 Answered = Callable[[Callable[[httpx.Request], httpx.Response]], HttpHoncho]
@@ -208,14 +209,53 @@ def test_endless_answer_of_a_server_is_given_up(
     fault.wait_until_done()
 
 
-def test_small_answer_that_unpacks_to_a_large_one_is_given_up(answered: Answered) -> None:
-    """What counts is how much memory it would take."""
+@pytest.mark.parametrize("coding", ["gzip", "gzip, gzip", "deflate", "br"])
+def test_compressed_answer_is_not_unpacked(answered: Answered, coding: str) -> None:
+    """Nobody asked for it, and what is small may unpack to anything."""
     bomb = gzip.compress(b" " * (MAX_BODY_BYTES + 1))
-    headers = {"Content-Encoding": "gzip"}
+    headers = {"Content-Encoding": coding}
     honcho = answered(lambda _: httpx.Response(200, headers=headers, stream=httpx.ByteStream(bomb)))
 
-    with pytest.raises(HonchoProtocolError, match=str(MAX_BODY_BYTES)):
+    with pytest.raises(HonchoProtocolError, match="decompressed"):
         honcho.peer_card("ws", "ada", timeout=5)
+
+
+@pytest.mark.parametrize("status", [200, 422])
+def test_a_long_answer_of_the_wrong_shape_is_cheap(answered: Answered, status: int) -> None:
+    """Checking it ends at the first wrong item, so that it takes little time and memory."""
+    items = b"[" + b"1," * 200_000 + b"1]"
+    body = items if status == 200 else b'{"detail":' + items + b"}"
+    honcho = answered(lambda _: httpx.Response(status, content=body))
+    tracemalloc.start()
+
+    with pytest.raises(HonchoRequestError):
+        honcho.search_messages("ws", "q", limit=5, timeout=30)
+
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 40 * len(body)
+
+
+def test_cookies_are_not_collected() -> None:
+    """What the server sets for one user's request must not travel with another's."""
+    sent: list[str | None] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(request.headers.get("Cookie"))
+        return httpx.Response(200, headers={"Set-Cookie": "who=ada"}, content=CARD)
+
+    transport = httpx.MockTransport(answer)
+    with open_client(
+        "http://honcho.test",
+        api_key=None,
+        timeout_seconds=5,
+        connect_timeout_seconds=5,
+        transport=transport,
+    ) as client:
+        for _ in range(2):
+            HttpHoncho(client).peer_card("ws", "ada", timeout=5)
+
+    assert [None, None] == sent
 
 
 def test_compression_is_not_asked_for(answered: Answered) -> None:
