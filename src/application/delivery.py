@@ -62,10 +62,14 @@ class Delivery:
         self._threads: list[threading.Thread] = []
         self._tidied_at = self._clock.monotonic()
 
-    def wake(self) -> None:
-        """Something waits: start the threads where needed and get on with it."""
+    def _leave_parent(self) -> None:
+        """Begin anew after a fork: locks that threads of the parent held are never released."""
         if self._pid != os.getpid():
             self._reset()
+
+    def wake(self) -> None:
+        """Something waits: start the threads where needed and get on with it."""
+        self._leave_parent()
         with self._changed:
             if self._is_closed:
                 return
@@ -101,6 +105,7 @@ class Delivery:
 
     def close(self, timeout: float) -> None:
         """Stop the threads; one that a request keeps busy is left behind after `timeout`."""
+        self._leave_parent()
         with self._changed:
             self._is_closed = True
             self._tell()

@@ -246,7 +246,7 @@ class Ordeal:
     def _compare(self, url: str, requests: int, faults: int) -> Figures:
         lost, twice, out_of_order = Counter[str](), Counter[str](), 0
         for thread, turns in self._taken.items():
-            expected, stored = said(turns), _stored(url, thread)
+            expected, stored = said(turns), stored_at(url, thread, USER)
             lost += Counter(expected) - Counter(stored)
             twice += Counter(stored) - Counter(expected)
             out_of_order += [text for text in dict.fromkeys(stored) if text in expected] != [
@@ -264,9 +264,9 @@ class Ordeal:
         )
 
 
-def _stored(url: str, thread: str) -> list[str]:
-    """What Honcho holds of a thread."""
-    user = Identities().user(USER)
+def stored_at(url: str, thread: str, user_id: str) -> list[str]:
+    """What the Honcho at an address holds of a thread."""
+    user = Identities().user(user_id)
     assert user is not None
     path = f"{url}/v3/workspaces/{user.workspace}/sessions/{Identities().session(thread)}"
     texts: list[str] = []

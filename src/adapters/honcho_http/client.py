@@ -8,6 +8,7 @@ from importlib import metadata
 
 import httpx
 
+from honcho_memory.adapters.honcho_http.forking import ForkSafeClient
 from honcho_memory.domain.errors import ConfigurationError
 
 KEEPALIVE_SECONDS = 3.0
@@ -57,7 +58,7 @@ def open_client(
         headers["Authorization"] = f"Bearer {api_key}"
     _check_address(base_url)
     try:
-        return httpx.Client(
+        return ForkSafeClient(
             base_url=base_url,
             headers=headers,
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
