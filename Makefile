@@ -19,9 +19,13 @@ demo: $(VENV)/demo.done  ## Show a conversation stored, recalled and searched, o
 	@$(BIN)/honcho-memory demo
 
 test: $(VENV)/test.done  ## Run the tests and check their coverage
-	$(BIN)/python -m pytest --numprocesses auto --cov --cov-report= $(PYTEST_ARGS)
+ifdef PYTEST_ARGS
+	$(BIN)/python -m pytest --numprocesses auto $(PYTEST_ARGS)
+else
+	$(BIN)/python -m pytest --numprocesses auto --cov --cov-report=
 	$(BIN)/coverage report --include='$(CORE)' --fail-under=100
 	$(BIN)/coverage report --fail-under=95
+endif
 
 lint: $(VENV)/lint.done  ## Check style, types and the direction of dependencies
 	$(BIN)/ruff check .

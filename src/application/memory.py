@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -201,7 +201,7 @@ class HonchoMemory:
             logger.warning("it is not known whether everything is delivered: %s", error)
             return False
         if waiting:
-            logger.warning("%d messages still wait to be delivered", waiting)
+            logger.info("%d messages still wait to be delivered", waiting)
         return is_empty
 
     def stats(self) -> Stats:
@@ -229,7 +229,18 @@ class HonchoMemory:
             self._is_closed = True
         self._writer.settle(SETTLE_TIMEOUT)
         self._parts.delivery.close(CLOSE_TIMEOUT)
+        self._say_what_waits()
         self._parts.on_close()
+
+    def _say_what_waits(self) -> None:
+        try:
+            waiting = self._parts.outbox.tally(self._parts.server).waiting
+        except OutboxError:
+            return  # whoever closed it knows
+        if waiting and self._parts.reopen_outbox is None:
+            logger.warning("%d messages are lost with this process: no storage_path", waiting)
+        elif waiting:
+            logger.warning("%d messages wait on disk for the next start", waiting)
 
     def _user(self, user_id: object) -> User | None:
         return self._parts.identities.user(None if user_id is None else _text("user id", user_id))
@@ -237,7 +248,7 @@ class HonchoMemory:
     def _remember(
         self,
         thread_id: object,
-        messages: Sequence[object],
+        messages: Iterable[object],
         user_id: str | None,
         context: dict[str, str | None],
     ) -> int:
@@ -246,6 +257,8 @@ class HonchoMemory:
             if user is None:
                 logger.debug("nothing is remembered of nobody")
                 return 0
+            if not isinstance(messages, Sequence):
+                messages = list(messages)
             accepted = self._accept(_text("thread id", thread_id), messages, user, context)
         except Exception as error:  # noqa: BLE001 - a memory must not fail the host's run
             self._refuse(error)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from honcho_memory.application.trip import DOUBTFUL_AFTER
 from honcho_memory.domain.host_messages import MessageReader
 from honcho_memory.domain.identity import Identities, User
 from honcho_memory.domain.messages import Message, Outgoing, Role, TurnMessage
@@ -137,8 +138,10 @@ class Remembering:
         """The messages as the outbox keeps them, each with what casts doubt on it."""
         newest = last_question(turns)
         questions = sum(turn.role is Role.USER and turn.piece == 1 for turn in turns)
-        in_doubt = not is_known or questions > 1
         times = said_times(turns, datetime.fromtimestamp(now, UTC))
+        # Since then another machine may have taken the turn; regenerated, say, it comes again.
+        is_old = now - min(times).timestamp() >= DOUBTFUL_AFTER
+        in_doubt = not is_known or questions > 1 or is_old
         drafts: list[Draft] = []
         key = ""
         for place, (turn, said_at) in enumerate(zip(turns, times, strict=True)):

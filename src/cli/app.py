@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from honcho_memory.cli import outbox
 from honcho_memory.cli.conversation import THREAD, USER
@@ -83,9 +82,7 @@ def identity(
     known = identities.user(user)
     if known is None:
         fail(ConfigurationError("an empty user id stands for nobody: nothing is remembered"))
-    table = Table(show_header=False, box=None)
-    table.add_row("workspace", known.workspace)
-    table.add_row("peer", known.peer)
+    typer.echo(f"workspace {known.workspace}")
+    typer.echo(f"peer      {known.peer}")
     if thread is not None:
-        table.add_row("session", identities.session(thread))
-    Console().print(table)
+        typer.echo(f"session   {identities.session(thread)}")

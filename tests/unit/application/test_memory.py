@@ -329,6 +329,35 @@ def test_closing_is_safe_at_any_time(open_at: Open, honcho: InMemoryHoncho) -> N
     assert not memory.flush(0)
 
 
+@pytest.mark.parametrize("is_durable", [True, False])
+def test_closing_says_what_becomes_of_what_waits(
+    open_at: Open,
+    honcho: InMemoryHoncho,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    is_durable: bool,
+) -> None:
+    """A stop during an outage tells the operator whether something is lost."""
+    memory = open_at(storage_path=str(tmp_path) if is_durable else "")
+    honcho.faults.fail(DOWN, times=None)
+    memory.remember("t", THREAD, user_id="ada")
+    memory.flush(0.05)
+
+    memory.close()
+
+    expected = "wait on disk" if is_durable else "are lost with this process"
+    assert f"2 messages {expected}" in caplog.messages[-1]
+
+
+def test_closing_with_an_outbox_that_is_closed_already_is_fine(open_at: Open) -> None:
+    """Whoever closed it knows what was in it."""
+    outbox = InMemoryOutbox()
+    memory = open_at(own_outbox=outbox)
+    outbox.close()
+
+    memory.close()
+
+
 def test_what_arrives_after_closing_is_kept_on_disk(
     open_at: Open, honcho: InMemoryHoncho, tmp_path: Path
 ) -> None:
