@@ -38,6 +38,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from honcho_memory.application.trip import DOUBTFUL_AFTER
 from honcho_memory.domain.errors import (
     HonchoProtocolError,
     HonchoRejected,
@@ -114,6 +115,7 @@ class DeliveryMachine(RuleBasedStateMachine):
         self.known_threads: list[Thread] = []
         self.numbers = itertools.count(1)
         self.answered_500 = 0
+        self.was_put_back = False
 
     def start(self, storage: Storage) -> Process:
         """Start a process."""
@@ -187,25 +189,30 @@ class DeliveryMachine(RuleBasedStateMachine):
 
     @rule(
         thread=threads,
+        process=PROCESS,
         keep=st.integers(1, 6),
         what=st.sampled_from(["regenerate", "summarize", "hand over again"]),
     )
-    def take_again(self, thread: Thread, keep: int, what: str) -> None:
-        """Something by which a machine is handed what it has seen before.
+    def take_again(self, thread: Thread, process: int, keep: int, what: str) -> None:
+        """Something by which a machine is handed what it has seen before, or has missed.
 
-        Only the machine that had the thread last: what another one has missed would look to
-        it like a new turn.
+        What it has missed it can tell from a new turn by the time at which it was said.
         """
-        if not self.may_take(self.one_for(thread).storage):
+        storage = self.processes[process].storage
+        if thread.machine not in {None, storage}:
+            if self.was_put_back:
+                return
+            self.world.advance(DOUBTFUL_AFTER)
+        if not self.may_take(storage):
             return
         if what == "regenerate":
             del thread.state[thread.last("human") + 1 :]
             self.say(thread, "ai")
         if what == "summarize":
-            self.hand_over(thread, end=-keep)
+            self.hand_over(thread, process, end=-keep)
             summary = {"type": "human", "name": "summary", "id": f"{next(self.numbers)}"}
             thread.state = [{**summary, "content": "so far"}, *thread.state[-keep:]]
-        self.hand_over(thread)
+        self.hand_over(thread, process)
 
     def say(self, thread: Thread, kind: str, how: str = "") -> None:
         number = next(self.numbers)
@@ -216,7 +223,7 @@ class DeliveryMachine(RuleBasedStateMachine):
     def hand_over(
         self,
         thread: Thread,
-        number: int | None = None,
+        number: int,
         *,
         begin: int = 0,
         end: int | None = None,
@@ -226,12 +233,12 @@ class DeliveryMachine(RuleBasedStateMachine):
 
         Args:
             thread: The thread.
-            number: To which process; None for one of the machine that had it last.
+            number: To which process, if its machine may take something now.
             begin: Of the part.
             end: Of the part.
             die_after: So many steps of the process.
         """
-        process = self.one_for(thread) if number is None else self.processes[number]
+        process = self.processes[number]
         if not self.may_take(process.storage):
             process = next(each for each in self.processes if self.may_take(each.storage))
         part = thread.state[begin:end]
@@ -249,10 +256,6 @@ class DeliveryMachine(RuleBasedStateMachine):
         for message in part:
             if message.get("name") != "summary":
                 thread.said.setdefault(message["id"], message["content"])
-
-    def one_for(self, thread: Thread) -> Process:
-        """A process of the machine that had a thread last."""
-        return next(each for each in self.processes if thread.machine in {None, each.storage})
 
     def may_take(self, storage: Storage) -> bool:
         """Whether no other machine holds something undelivered, which it could not know of."""
@@ -370,6 +373,7 @@ class DeliveryMachine(RuleBasedStateMachine):
             honcho.finish_deletions()
         if what == "clock" and not self.world.expects_late_requests:
             self.world.clock.jump(seconds)
+            self.was_put_back = self.was_put_back or seconds < 0
 
     def delete_session(self, thread: Thread) -> None:
         """Somebody deletes a session: what was said in it may be gone."""
