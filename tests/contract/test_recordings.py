@@ -112,7 +112,7 @@ def replayed() -> Generator[dict[str, Replayed]]:
     with (
         running_server() as server,
         running_server(tokens={"for-wsAuth": "wsAuth"}) as guarded,
-        httpx.Client(trust_env=False) as client,
+        httpx.Client(trust_env=False, timeout=60) as client,
     ):
         same = Correspondence()
         results: dict[str, Replayed] = {}

@@ -29,7 +29,9 @@ def server() -> Generator[RunningServer]:
 
 @pytest.fixture
 def client(server: RunningServer) -> Generator[httpx.Client]:
-    with httpx.Client(base_url=f"{server.url}/v3/workspaces/ws", trust_env=False) as opened:
+    with httpx.Client(
+        base_url=f"{server.url}/v3/workspaces/ws", trust_env=False, timeout=60
+    ) as opened:
         yield opened
 
 
@@ -296,7 +298,10 @@ def test_lost_answers_may_be_carried_out_later(server: RunningServer, client: ht
 
 def test_server_stops_with_requests_held_up() -> None:
     """Requests that hang, drip or wait for later do not keep a test from its end."""
-    with running_server() as server, httpx.Client(base_url=server.url, trust_env=False) as client:
+    with (
+        running_server() as server,
+        httpx.Client(base_url=server.url, trust_env=False, timeout=60) as client,
+    ):
         late = server.faults.carry_out_later(method="POST")
         dripping = server.faults.drip(method="GET")
         with pytest.raises(httpx.RemoteProtocolError):
@@ -332,7 +337,7 @@ def test_runs_as_a_process_of_its_own() -> None:
         try:
             assert process.stdout is not None
             url = process.stdout.readline().strip() + "/v3/workspaces/ws"
-            with httpx.Client(base_url=url, trust_env=False) as client:
+            with httpx.Client(base_url=url, trust_env=False, timeout=60) as client:
                 assert say(client, "hello").status_code == 201
                 assert client.delete("/sessions/s").status_code == 202
                 assert contents(client) == []

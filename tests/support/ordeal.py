@@ -272,7 +272,9 @@ def stored_at(url: str, thread: str, user_id: str) -> list[str]:
     texts: list[str] = []
     pages = page = 1
     while page <= pages:
-        answer = httpx.post(f"{path}/messages/list?page={page}&size=100", json={}).json()
+        answer = httpx.post(
+            f"{path}/messages/list?page={page}&size=100", json={}, timeout=60
+        ).json()
         texts += [message["content"] for message in answer["items"]]
         pages, page = answer["pages"], page + 1
     return texts

@@ -75,4 +75,4 @@ def store_as_builtin(
         if message["type"] in peers and message["content"].strip()
     ]
     path = f"{url}/v3/workspaces/{workspace}/sessions/{session}/messages"
-    httpx.post(path, json={"messages": batch})
+    httpx.post(path, json={"messages": batch}, timeout=60)

@@ -268,7 +268,7 @@ def test_nobody_has_no_conclusions(answered: Answered) -> None:
 
 def test_closing_leaves_the_client_open(server: RunningServer) -> None:
     """Who opened the client closes it; the adapter refuses to use it any more."""
-    with httpx.Client(base_url=server.url, trust_env=False) as client:
+    with httpx.Client(base_url=server.url, trust_env=False, timeout=60) as client:
         honcho = HttpHoncho(client)
         honcho.close()
         honcho.close()
@@ -283,7 +283,7 @@ def test_closing_leaves_the_client_open(server: RunningServer) -> None:
 
 def test_closed_client_is_unavailable(server: RunningServer) -> None:
     """A call that comes after the client was closed fails like one without a server."""
-    with httpx.Client(base_url=server.url, trust_env=False) as client:
+    with httpx.Client(base_url=server.url, trust_env=False, timeout=60) as client:
         honcho = HttpHoncho(client)
 
     with pytest.raises(HonchoUnavailable):
