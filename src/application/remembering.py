@@ -91,7 +91,7 @@ class Remembering:
             OutboxError: Nothing was accepted.
         """
         lane = Lane(self._rules.server, user.workspace, self._rules.identities.session(thread_id))
-        stretch, is_known = self._unknown_tail(outbox, lane, list(messages))
+        stretch, is_known = self._unknown_tail(outbox, lane, messages)
         turns = sort_transcript(stretch, self._rules.limit).kept
         if not (is_known or self._rules.backfill):
             turns = turns[last_question(turns) :]

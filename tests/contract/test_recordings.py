@@ -112,7 +112,10 @@ def replayed() -> Generator[dict[str, Replayed]]:
     with (
         running_server() as server,
         running_server(tokens={"for-wsAuth": "wsAuth"}) as guarded,
-        httpx.Client(trust_env=False, timeout=60) as client,
+        # A connection each: after a 500 the server closes one without saying so.
+        httpx.Client(
+            trust_env=False, timeout=60, limits=httpx.Limits(max_keepalive_connections=0)
+        ) as client,
     ):
         same = Correspondence()
         results: dict[str, Replayed] = {}
