@@ -137,11 +137,11 @@ class Remembering:
     ) -> list[Draft]:
         """The messages as the outbox keeps them, each with what casts doubt on it."""
         newest = last_question(turns)
-        questions = sum(turn.role is Role.USER and turn.piece == 1 for turn in turns)
         times = said_times(turns, datetime.fromtimestamp(now, UTC))
-        # Since then another machine may have taken the turn; regenerated, say, it comes again.
+        # Another machine may have taken what is not of the newest turn, and that one too if it
+        # has been over for a while: when its answer is regenerated here, for example.
         is_old = now - min(times).timestamp() >= DOUBTFUL_AFTER
-        in_doubt = not is_known or questions > 1 or is_old
+        in_doubt = not is_known or newest > 0 or is_old
         drafts: list[Draft] = []
         key = ""
         for place, (turn, said_at) in enumerate(zip(turns, times, strict=True)):

@@ -47,3 +47,24 @@ def test_what_was_said_a_while_ago_is_asked_for(
     )
     assert claim is not None
     assert [True, is_doubtful, is_doubtful] == [row.doubtful for row in claim.rows]
+
+
+def test_an_answer_that_was_missed_is_asked_for(clock: ManualClock) -> None:
+    """Another machine has regenerated it; the next turn comes to this one again."""
+    outbox = InMemoryOutbox()
+    remembering = Remembering(RULES, MessageReader(), clock)
+    known = Message(Role.USER, "known", id="known")
+    turn = [
+        Message(Role.ASSISTANT, "another answer", id="another answer"),
+        Message(Role.USER, "question", id="question"),
+    ]
+    assert ADA is not None
+
+    remembering.accept(outbox, "thread", [known], ADA, context={})
+    remembering.accept(outbox, "thread", [known, *turn], ADA, context={})
+
+    claim = outbox.claim(
+        SERVER, holder="me", now=clock.time(), lease=1, limit=100, max_bytes=10_000
+    )
+    assert claim is not None
+    assert [True, True, True] == [row.doubtful for row in claim.rows]
