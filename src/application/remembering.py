@@ -138,10 +138,11 @@ class Remembering:
         """The messages as the outbox keeps them, each with what casts doubt on it."""
         newest = last_question(turns)
         times = said_times(turns, datetime.fromtimestamp(now, UTC))
-        # Another machine may have taken what is not of the newest turn, and that one too if it
-        # has been over for a while: when its answer is regenerated here, for example.
+        # Another machine may have taken what precedes the newest question, an answer of which the
+        # question is known, and a turn that is over for a while: one of the two is regenerated.
+        is_one_turn = newest == 0 and turns[0].role is Role.USER
         is_old = now - min(times).timestamp() >= DOUBTFUL_AFTER
-        in_doubt = not is_known or newest > 0 or is_old
+        in_doubt = not is_known or not is_one_turn or is_old
         drafts: list[Draft] = []
         key = ""
         for place, (turn, said_at) in enumerate(zip(turns, times, strict=True)):
