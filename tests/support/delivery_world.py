@@ -33,9 +33,9 @@ SERVER = "http://honcho.example"
 RULES = CourierRules(SERVER, timeout=10, assistant_peer="deerflow")
 REMEMBERING = RememberingRules(SERVER, Identities(), LengthLimit())
 
-SETTLE_TIME = RULES.lease - RULES.timeout
-"""Seconds within which Honcho carries out a request: it is sent within its time-out, under a
-lease that was renewed before."""
+SETTLE_TIME = 15.0
+"""Seconds within which Honcho carries out a request. A lease is longer by the time that it may
+take to send one."""
 
 NAMED, UNNAMED, STUMBLED_OVER = "(named)", "(unnamed)", "(stumbled over)"
 """In a text, what Honcho does about it: refuses it by its place, without saying which of the
