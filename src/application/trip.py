@@ -289,12 +289,17 @@ class Trip:
             self.arrived += len(numbers)
 
     def _run(self, call: Callable[[float], T]) -> T:
-        """Make one request, with the lane in hand for as long as it may take."""
+        """Make one request, with the lane in hand for as long as it may take.
+
+        Its time counts from before the lease does: a process that is stopped in between sends
+        nothing any more when it goes on.
+        """
         equipment, rules = self._equipment, self._equipment.rules
+        deadline = equipment.clock.monotonic() + rules.timeout
         now = equipment.clock.time()
         if not equipment.outbox.renew(self._claim, now=now, lease=rules.lease):
             raise LaneLost
-        return equipment.requests.run(call, timeout=rules.timeout)
+        return equipment.requests.run(call, timeout=deadline - equipment.clock.monotonic())
 
 
 class _Question:

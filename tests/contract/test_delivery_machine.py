@@ -331,9 +331,9 @@ class DeliveryMachine(RuleBasedStateMachine):
         first, second = self.processes[process], self.processes[1 - process]
 
         def meanwhile(place: str) -> None:
-            # Between its last look at the lease and its request nobody may sleep too long.
-            is_about_to_send = place in {"after renew", "before add_messages"}
-            self.world.advance(min(sleep, RULES.timeout) if is_about_to_send else sleep)
+            # Between its last look at the clock and its request nobody may sleep too long.
+            is_sending = place == "before add_messages"
+            self.world.advance(min(sleep, RULES.timeout) if is_sending else sleep)
             for _ in range(times):
                 second.deliver()
 

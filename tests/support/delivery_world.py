@@ -33,8 +33,8 @@ SERVER = "http://honcho.example"
 RULES = CourierRules(SERVER, timeout=10, assistant_peer="deerflow")
 REMEMBERING = RememberingRules(SERVER, Identities(), LengthLimit())
 
-SETTLE_TIME = 15.0
-"""Seconds within which Honcho carries out a request. A lease is longer by the time that it may
+SETTLE_TIME = 14.0
+"""Seconds within which Honcho carries out a request. A lease is longer, by more than it may
 take to send one."""
 
 NAMED, UNNAMED, STUMBLED_OVER = "(named)", "(unnamed)", "(stumbled over)"

@@ -58,7 +58,7 @@ def of_transport(exc: Exception, *, server: str, name: str, timeout: float) -> H
     if isinstance(exc, httpx.DecodingError):
         return not_a_honcho(server, f"{name}: the answer cannot be decompressed")
     if isinstance(exc, DeadlinePassed | httpx.TimeoutException):
-        what = f"did not answer within {timeout:g} s"
+        what = f"did not answer within {timeout:.3g} s"
         if isinstance(exc, httpx.ConnectTimeout | httpx.PoolTimeout):
             what = "could not be connected to in time"
     else:

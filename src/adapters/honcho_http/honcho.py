@@ -43,14 +43,15 @@ class HttpHoncho(HttpManagement):
     def add_messages(
         self, workspace: str, session: str, messages: Sequence[Outgoing], *, timeout: float
     ) -> None:
-        """See `MessageStore.add_messages`; never sent twice."""
+        """See `MessageStore.add_messages`; never sent twice, and never after its time."""
+        deadline = self._caller.deadline(timeout)
         request = Request(
             "add messages",
             "POST",
             path_of(workspace, "sessions", session, "messages"),
             content=wire.encode_messages(messages),
         )
-        stored = self._caller.ask(request, wire.MESSAGES, timeout)
+        stored = self._caller.ask(request, wire.MESSAGES, deadline.left())
         if len(stored) != len(messages):
             raise errors.not_a_honcho(
                 self._caller.server, f"it stored {len(stored)} messages of {len(messages)}"
