@@ -58,7 +58,7 @@ FAILURES: dict[str, HonchoRequestError] = {
     "time-out": HonchoRejected("request time-out", status=408),
     "conflict": HonchoRejected("conflict", status=409),
 }
-EXAMPLES = int(os.environ.get("HONCHO_MEMORY_TEST_LIVES", "100"))
+EXAMPLES = int(os.environ.get("HONCHO_MEMORY_TEST_LIVES", "80"))
 MOST_500S = 5
 """A session that has answered more of them in a row is taken for one that refuses. Then a 500
 that has nothing to do with it would be taken for another, so that there is one kind in a life."""
