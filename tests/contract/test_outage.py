@@ -6,7 +6,6 @@ import sys
 import tracemalloc
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from delivery_world import SERVER, DiskStorage, MemoryStorage, Process, Storage, World
@@ -37,8 +36,8 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Storage]
     storage.close()
 
 
-def test_an_outage_drains_completely_and_in_order(storage: Storage, record_property: Any) -> None:
-    """A thousand turns of fifty sessions cost two requests a session, a question and a write."""
+def test_an_outage_drains_completely_and_in_order(storage: Storage) -> None:
+    """A thousand turns of fifty sessions cost two requests a session: 0.05 a message."""
     world = World()
     honcho, process = world.honcho, Process(storage, world.honcho, world.clock)
     honcho.faults.fail(DOWN, times=None)
@@ -57,12 +56,10 @@ def test_an_outage_drains_completely_and_in_order(storage: Storage, record_prope
     for session in range(SESSIONS):
         assert said(TURNS) == stored(honcho, f"thread-{session}")
     assert 0 == process.outbox.tally(SERVER).waiting
-    requests, messages = len(honcho.requests), 2 * TURNS * SESSIONS
-    assert 2 * BATCHES * SESSIONS + 1 >= requests
+    # The last one says that the assistant is not observed.
+    assert 2 * BATCHES * SESSIONS + 1 >= len(honcho.requests)
     # One try a pause, which is half as long as it may be at worst; the first ones are shorter.
     assert TURNS * SESSIONS * SECONDS_A_TURN / (LONGEST_PAUSE / 2) + 7 >= tries
-    record_property("requests per message while draining", requests / messages)
-    record_property("requests during the outage", tries)
 
 
 def test_a_long_backlog_of_one_session_goes_in_full_batches(storage: Storage) -> None:
