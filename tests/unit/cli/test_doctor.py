@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -71,7 +72,8 @@ def test_a_wrong_key_is_a_problem(server: RunningServer, tmp_path: Path) -> None
 
 def test_findings_as_json(tmp_path: Path) -> None:
     """A monitoring system gets the same findings."""
-    SqliteOutbox(tmp_path / OUTBOX_FILE).open()
+    with closing(SqliteOutbox(tmp_path / OUTBOX_FILE)) as outbox:
+        outbox.open()
     code, output = doctor(
         "--base-url", "http://127.0.0.1:9", "--storage-path", str(tmp_path), "--json"
     )

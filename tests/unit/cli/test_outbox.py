@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,7 +22,7 @@ NOW = 1_796_083_200.0
 
 
 @pytest.fixture
-def outbox(tmp_path: Path) -> SqliteOutbox:
+def outbox(tmp_path: Path) -> Iterator[SqliteOutbox]:
     """An outbox with one message that was set aside and one that waits."""
     outbox = SqliteOutbox(tmp_path / OUTBOX_FILE)
     for text in ("the bad one", "the good one"):
@@ -29,7 +31,8 @@ def outbox(tmp_path: Path) -> SqliteOutbox:
     claim = outbox.claim(SERVER, holder="x", now=NOW, lease=9, limit=1, max_bytes=999)
     assert claim is not None
     outbox.set_aside(claim, {claim.rows[0].number: "too [long]"}, now=NOW)
-    return outbox
+    yield outbox
+    outbox.close()
 
 
 def run(outbox_folder: Path, *args: str) -> tuple[int, str]:
@@ -67,7 +70,8 @@ def test_retries_and_discards_what_was_set_aside(outbox: SqliteOutbox, tmp_path:
 
 def test_an_empty_outbox_says_so(tmp_path: Path) -> None:
     """Nothing to see is a good sign, and no error."""
-    SqliteOutbox(tmp_path / OUTBOX_FILE).open()
+    with closing(SqliteOutbox(tmp_path / OUTBOX_FILE)) as outbox:
+        outbox.open()
 
     assert (0, "Nothing waits, and nothing was set aside.\n") == run(tmp_path, "list")
 
