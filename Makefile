@@ -5,6 +5,7 @@
 
 VENV ?= .venv
 BIN := $(VENV)/bin
+WHEEL = build/wheel$(VENV:.venv%=%)
 CORE := */domain/*,*/ports/*,*/application/*
 
 # The first that runs and is new enough; `make test PYTHON=...` chooses another.
@@ -39,17 +40,17 @@ format: $(VENV)/lint.done  ## Format the code
 	$(BIN)/ruff format .
 
 wheel-test: $(VENV)/build.done  ## Build the distributions and test the wheel without the source tree
-	rm -rf dist build/wheel
-	$(BIN)/python -m build
-	$(BIN)/python -m venv build/wheel
-	build/wheel/bin/python -m pip install --quiet --upgrade pip
-	build/wheel/bin/python -m pip install --quiet dist/*.whl --group test
-	mkdir build/wheel/project
-	cp -R tests pyproject.toml build/wheel/project
-	cd build/wheel/project && ../bin/python -m pytest --numprocesses auto $(PYTEST_ARGS)
+	rm -rf $(WHEEL)
+	$(BIN)/python -m build --outdir $(WHEEL)/dist
+	$(BIN)/python -m venv $(WHEEL)
+	$(WHEEL)/bin/python -m pip install --quiet --upgrade pip
+	$(WHEEL)/bin/python -m pip install --quiet $(WHEEL)/dist/*.whl --group test
+	mkdir $(WHEEL)/project
+	cp -R tests pyproject.toml $(WHEEL)/project
+	cd $(WHEEL)/project && ../bin/python -m pytest --numprocesses auto $(PYTEST_ARGS)
 
 clean:  ## Remove everything that was made
-	rm -rf .venv* build dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv* build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
 $(VENV)/pip.done:
 	@test -n "$(PYTHON)" || { \

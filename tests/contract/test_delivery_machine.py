@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,7 +57,6 @@ FAILURES: dict[str, HonchoRequestError] = {
     "time-out": HonchoRejected("request time-out", status=408),
     "conflict": HonchoRejected("conflict", status=409),
 }
-EXAMPLES = int(os.environ.get("HONCHO_MEMORY_TEST_LIVES", "80"))
 MOST_500S = 5
 """A session that has answered more of them in a row is taken for one that refuses. Then a 500
 that has nothing to do with it would be taken for another, so that there is one kind in a life."""
@@ -487,7 +485,6 @@ def run(machine: type[DeliveryMachine], examples: int) -> None:
         settings=settings(
             max_examples=examples,
             stateful_step_count=40,
-            deadline=None,
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
         ),
     )
@@ -495,9 +492,9 @@ def run(machine: type[DeliveryMachine], examples: int) -> None:
 
 def test_what_was_said_is_what_is_stored_with_outboxes_on_disk() -> None:
     """Once and in order, whatever fails and whichever process dies."""
-    run(OnDisk, EXAMPLES // 3)
+    run(OnDisk, settings().max_examples // 4)
 
 
 def test_what_was_said_is_what_is_stored_with_outboxes_in_memory() -> None:
     """Once and in order, whatever fails and whoever delivers."""
-    run(InMemory, EXAMPLES)
+    run(InMemory, settings().max_examples)

@@ -176,6 +176,4 @@ def without_numbers(claim: Claim | None) -> object:
 
 def test_outboxes_agree() -> None:
     """Whatever happens to an outbox, in SQLite it happens as it does in memory."""
-    run_state_machine_as_test(
-        Histories, settings=settings(max_examples=25, stateful_step_count=30, deadline=None)
-    )
+    run_state_machine_as_test(Histories, settings=settings(max_examples=25, stateful_step_count=30))

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import httpx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from honcho_memory import HonchoMemoryError, Outcome, Recall, open_memory
@@ -114,7 +114,6 @@ def assert_harmless(text: str, budget: int) -> None:
     assert not lines or lines[-1] not in HEADINGS
 
 
-@settings(deadline=None)
 @given(words, cards, st.integers(1, 700), st.one_of(st.none(), words))
 def test_whatever_honcho_says_becomes_harmless_text(
     representation: str, card: tuple[str, ...], budget: int, query: str | None
@@ -129,7 +128,6 @@ def test_whatever_honcho_says_becomes_harmless_text(
     assert (cold.text, None) == (again.text, again.error)
 
 
-@settings(deadline=None)
 @given(st.one_of(words, kinds), st.one_of(cards, kinds))
 def test_whatever_honcho_raises_the_agent_goes_on(
     representation: str | Exception, card: tuple[str, ...] | Exception
@@ -149,7 +147,6 @@ def test_whatever_honcho_raises_the_agent_goes_on(
         check(memory.recall("ada"))
 
 
-@settings(deadline=None)
 @given(kinds)
 def test_whatever_honcho_raises_is_raised_as_an_error_of_ours(error: Exception) -> None:
     """Under `fail_closed` a host has one kind of error to catch."""

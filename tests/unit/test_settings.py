@@ -10,7 +10,6 @@ from types import MappingProxyType
 
 import pytest
 from hypothesis import given
-from hypothesis import settings as effort
 from hypothesis import strategies as st
 from pydantic import BaseModel, SecretStr
 
@@ -697,7 +696,6 @@ configurations = st.dictionaries(
 )
 
 
-@effort(max_examples=600, deadline=None)
 @given(configurations)
 def test_any_configuration_is_taken_or_refused(configuration: dict[str, object]) -> None:
     """Whatever a host hands over, there are two outcomes, and neither shows the key."""

@@ -4,7 +4,7 @@ import hashlib
 import re
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from honcho_memory.domain.errors import ConfigurationError
@@ -59,7 +59,6 @@ def found(user: User | None) -> User:
     return user
 
 
-@settings(max_examples=2_000, deadline=None)
 @given(raw_ids, raw_ids, digest_lengths, prefixes)
 @example("x" * 200, "y" * 200, 8, "p" * 43)
 @example("x" * 200, "y" * 200, 32, "p" * 68)
@@ -80,7 +79,6 @@ def test_every_id_is_one_that_honcho_takes(
         assert len(made) <= MAX_ID_LENGTH
 
 
-@settings(max_examples=2_000, deadline=None)
 @given(valid_text.filter(bool), prefixes.map(lambda prefix: prefix[:43]))
 @example("user.name@x", "deerflow-u-")
 @example("!!!", "deerflow-u-")
@@ -110,7 +108,6 @@ def test_known_ids_stay(expected: str, raw: str) -> None:
     assert expected == stable_id(raw)
 
 
-@settings(max_examples=1_500, deadline=None)
 @given(raw_ids, raw_ids, digest_lengths, prefixes)
 def test_equal_ids_imply_equal_digests(
     one: str, other: str, digest_chars: int, prefix: str
@@ -126,7 +123,6 @@ def test_equal_ids_imply_equal_digests(
         assert user is None or (user.peer.endswith(tail) and user.workspace.endswith(tail))
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.sets(raw_ids.filter(bool), max_size=60), digest_lengths, prefixes)
 def test_no_two_users_or_threads_meet(raws: set[str], digest_chars: int, prefix: str) -> None:
     """Ids that differ in one character outside the grammar are still two people."""
@@ -147,7 +143,6 @@ def test_ids_that_read_alike_are_told_apart(one: str, other: str) -> None:
     assert stable_id(one) != stable_id(other)
 
 
-@settings(max_examples=500, deadline=None)
 @given(raw_ids, digest_lengths)
 def test_an_id_is_always_the_same(raw: str, digest_chars: int) -> None:
     """Another process with the same settings finds the same memory."""
@@ -157,7 +152,6 @@ def test_an_id_is_always_the_same(raw: str, digest_chars: int) -> None:
     assert one.session(raw) == other.session("".join(raw))
 
 
-@settings(max_examples=1_000, deadline=None)
 @given(raw_ids, digest_lengths, st.integers(0, MAX_ID_LENGTH))
 def test_a_stable_id_fits(raw: str, digest_chars: int, room: int) -> None:
     """The readable part gives way, the digest never does."""
@@ -169,7 +163,6 @@ def test_a_stable_id_fits(raw: str, digest_chars: int, room: int) -> None:
     assert GRAMMAR.match(made)
 
 
-@settings(max_examples=300, deadline=None)
 @given(any_text, st.characters(categories=["Cs"]), any_text, digest_lengths)
 def test_a_lone_surrogate_is_no_obstacle(
     before: str, surrogate: str, after: str, digest_chars: int
@@ -182,7 +175,6 @@ def test_a_lone_surrogate_is_no_obstacle(
     assert user != identities.user(before + after)
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.uuids().map(str), digest_lengths)
 def test_the_thread_of_a_session_is_known_for_uuids(thread_id: str, digest_chars: int) -> None:
     """DeerFlow's thread ids are UUIDs, so a fact can link to the conversation it came from."""
@@ -191,7 +183,6 @@ def test_the_thread_of_a_session_is_known_for_uuids(thread_id: str, digest_chars
     assert thread_id == identities.thread(identities.session(thread_id))
 
 
-@settings(max_examples=1_500, deadline=None)
 @given(raw_ids, digest_lengths)
 def test_a_thread_that_is_read_back_is_the_right_one(raw: str, digest_chars: int) -> None:
     """No link is better than one to somebody else's conversation."""
@@ -200,7 +191,6 @@ def test_a_thread_that_is_read_back_is_the_right_one(raw: str, digest_chars: int
     assert identities.thread(identities.session(raw)) in (raw, None)
 
 
-@settings(max_examples=500, deadline=None)
 @given(st.one_of(any_text, raw_ids.map(lambda raw: "df-" + raw)), digest_lengths)
 def test_a_session_of_another_program_has_no_thread(session: str, digest_chars: int) -> None:
     """Only an id that was derived from a thread id is read as one."""
@@ -228,7 +218,6 @@ def test_an_id_is_anonymous_only_when_named() -> None:
     )
 
 
-@settings(max_examples=500, deadline=None)
 @given(raw_ids.filter(bool), raw_ids.filter(bool), digest_lengths)
 def test_overrides_are_for_the_users_they_name(one: str, other: str, digest_chars: int) -> None:
     """An override is matched by the raw id, so it never catches an id that reads alike."""
@@ -244,7 +233,6 @@ def test_overrides_are_for_the_users_they_name(one: str, other: str, digest_char
     assert plain.user(other) == overridden.user(other)
 
 
-@settings(max_examples=500, deadline=None)
 @given(st.one_of(st.text(max_size=8), st.text("ab_-9", min_size=95, max_size=105)))
 @example("")
 @example("a\n")
@@ -302,7 +290,6 @@ def test_a_user_who_is_the_assistant_is_refused() -> None:
         Identities(user_peer_overrides={"ada": "bot"}, assistant_peer="bot")
 
 
-@settings(max_examples=500, deadline=None)
 @given(raw_ids.filter(bool), digest_lengths)
 def test_no_user_is_derived_to_be_the_assistant(user_id: str, digest_chars: int) -> None:
     """An assistant peer that some user id could lead to is refused, whoever the users are."""

@@ -4,7 +4,7 @@ import html
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from honcho_memory.domain.recall import (
@@ -265,7 +265,6 @@ def test_a_line_of_which_no_character_fits_gives_nothing() -> None:
     assert injection_text(Answer(representation="<<"), budget=budget) == ""
 
 
-@settings(max_examples=1_500, deadline=None)
 @given(answers, budgets)
 def test_no_answer_can_break_out(answer: Answer, budget: int) -> None:
     """Whatever Honcho holds, the text is in budget, of whole lines, visible and free of markup."""
@@ -285,7 +284,6 @@ def test_no_answer_can_break_out(answer: Answer, budget: int) -> None:
     assert [heading for heading in HEADINGS if heading in found] == found
 
 
-@settings(max_examples=200, deadline=None)
 @given(answers, budgets)
 def test_the_same_answer_gives_the_same_text(answer: Answer, budget: int) -> None:
     """A cached answer reads as it did when it was fresh."""
@@ -294,7 +292,6 @@ def test_the_same_answer_gives_the_same_text(answer: Answer, budget: int) -> Non
     assert injection_text(answer, budget=budget) == injection_text(copy, budget=budget)
 
 
-@settings(max_examples=600, deadline=None)
 @given(plain_lines, plain_lines, st.integers(200, 700))
 def test_lines_are_whole_and_the_newest_are_kept(
     card: list[str], conclusions: list[str], budget: int
@@ -311,7 +308,6 @@ def test_lines_are_whole_and_the_newest_are_kept(
     assert bool(conclusions) == bool(kept)
 
 
-@settings(max_examples=400, deadline=None)
 @given(plain_lines.filter(bool), st.integers(100, 400))
 def test_nothing_is_dropped_without_need(conclusions: list[str], budget: int) -> None:
     """Where a conclusion is missing, there was no room for it."""
