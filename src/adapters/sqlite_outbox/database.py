@@ -159,9 +159,10 @@ def _inspect(path: Path) -> None:
 
 def _is_outbox(db: sqlite3.Connection, path: Path) -> bool:
     """Whether the file holds an outbox; False when it holds nothing."""
+    # First: another process may be creating the file, tables and ids in one transaction.
+    (tables,) = db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
     (application,) = db.execute("PRAGMA application_id").fetchone()
     (version,) = db.execute("PRAGMA user_version").fetchone()
-    (tables,) = db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
     if tables and application != APPLICATION_ID:
         raise OutboxUnavailable(
             f"The outbox {path} is another program's database: choose another storage path."
