@@ -35,11 +35,16 @@ class Draft:
         doubtful: Whether Honcho may hold it already and has to be asked first.
         builtin_digest: See `TurnMessage`; None when its text says nothing about whether it
             is stored.
+        owner: The peer of the user whose memory it belongs to; of an answer, who asked.
+        said_at: When it was said or, of an answer, asked for; 0 when all that is known is
+            that others followed it. `message.created_at` may have been made to fit in.
     """
 
     message: Outgoing
     doubtful: bool = False
     builtin_digest: str | None = None
+    owner: str = ""
+    said_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,8 @@ class Waiting:
     doubtful: bool
     builtin_digest: str | None
     accepted_at: float
+    owner: str
+    said_at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +136,26 @@ class Outbox(Protocol):
 
     def drop(self, lane: Lane, keys: Collection[str], *, now: float) -> int:
         """Forget the content of messages that wait, keep their keys; returns how many waited."""
+        ...
+
+    def forget(
+        self, server: str, workspace: str, owner: str, *, until: float, now: float
+    ) -> Sequence[Lane]:
+        """Forget what waits or was set aside of a user, said at `until` at the latest.
+
+        As with `drop` the keys are kept. A request that holds some of it may be under way.
+
+        Returns:
+            The lanes in which there was any, by session.
+        """
+        ...
+
+    def hold(self, lane: Lane, *, holder: str, now: float, lease: float) -> Claim | None:
+        """Take a lane without its messages, so that nothing of it is delivered meanwhile.
+
+        Returns:
+            What it is renewed and released with; None when somebody else holds the lane.
+        """
         ...
 
     def claim(

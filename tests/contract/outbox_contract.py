@@ -34,9 +34,11 @@ def draft(
     metadata: Mapping[str, str | int] | None = None,
     doubtful: bool = False,
     builtin_digest: str | None = None,
+    owner: str = "alice",
+    said_at: float = NOW,
 ) -> Draft:
     message = Outgoing(key, "alice", content, created_at, metadata or {"host_message_id": key})
-    return Draft(message, doubtful=doubtful, builtin_digest=builtin_digest)
+    return Draft(message, doubtful, builtin_digest, owner, said_at)
 
 
 def put(outbox: Outbox, *keys: str, lane: Lane = LANE, now: float = NOW) -> int:
@@ -341,6 +343,118 @@ class OutboxContract:
         assert outbox.next_due(SERVER) == NOW + 1
 
     # Claiming
+
+    # Forgetting a user
+
+    def test_hands_out_whose_and_when(self, outbox: Outbox, another: Outbox) -> None:
+        """Whose memory a message belongs to and when it was said stay with it."""
+        outbox.put(LANE, [draft("k", owner="bob", said_at=12.5)], now=NOW)
+
+        (row,) = claimed(another).rows
+
+        assert ("bob", 12.5) == (row.owner, row.said_at)
+
+    def test_forgets_a_user(self, outbox: Outbox, another: Outbox) -> None:
+        """What waits and what was set aside goes, in every lane of the workspace; keys stay."""
+        put(outbox, "refused")
+        refuse(outbox)
+        put(outbox, "waiting")
+        put(outbox, "elsewhere", lane=OTHER_LANE)
+
+        touched = another.forget(SERVER, "workspace", "alice", until=NOW, now=NOW)
+
+        assert [OTHER_LANE, LANE] == list(touched)
+        assert Tally() == outbox.tally(SERVER)
+        assert outbox.next_due(SERVER) is None
+        assert {"refused", "waiting"} == outbox.known(LANE, {"refused", "waiting"})
+
+    def test_forgets_nothing_else(self, outbox: Outbox) -> None:
+        """Not what others said, not what was said later, not another workspace or server."""
+        elsewhere = [Lane(SERVER, "other", "session"), Lane("http://other", "workspace", "session")]
+        for lane in elsewhere:
+            put(outbox, "k", lane=lane)
+        outbox.put(LANE, [draft("bob's", owner="bob"), draft("later", said_at=NOW + 1)], now=NOW)
+
+        assert [] == list(outbox.forget(SERVER, "workspace", "alice", until=NOW, now=NOW))
+        assert Tally(waiting=3, elsewhere=1) == outbox.tally(SERVER)
+
+    def test_forgets_what_is_in_hand(self, outbox: Outbox, another: Outbox) -> None:
+        """A holder may report the fate of what was forgotten; it changes nothing."""
+        put(outbox, "k")
+        found = claimed(outbox)
+
+        assert [LANE] == list(another.forget(SERVER, "workspace", "alice", until=NOW, now=NOW))
+        assert outbox.renew(found, now=NOW, lease=LEASE)
+        outbox.delivered(found, numbers_of(found), now=NOW)
+        outbox.release(found, due=NOW)
+
+        assert Tally() == outbox.tally(SERVER)
+        assert 0 == put(outbox, "k")
+
+    def test_makes_room_by_forgetting(self, make_outbox: MakeOutbox) -> None:
+        """What was forgotten takes none."""
+        outbox = make_outbox(max_messages=1)
+        put(outbox, "k")
+        outbox.forget(SERVER, "workspace", "alice", until=NOW, now=NOW)
+
+        assert 1 == put(outbox, "new")
+
+    # Holding
+
+    def test_nothing_of_a_held_lane_is_handed_out(self, outbox: Outbox, another: Outbox) -> None:
+        """Neither what waits nor what arrives, until it is released."""
+        put(outbox, "before")
+        held = outbox.hold(LANE, holder="me", now=NOW, lease=LEASE)
+        assert held is not None
+        put(outbox, "after")
+
+        assert claim(another) is None
+        another.release(held, due=NOW)
+        assert ["before", "after"] == keys_of(claim(outbox))
+
+    def test_holds_a_lane_that_is_not_there(self, outbox: Outbox, another: Outbox) -> None:
+        """Whoever begins to speak in it waits."""
+        held = outbox.hold(LANE, holder="me", now=NOW, lease=LEASE)
+        assert held is not None
+        put(another, "k")
+
+        assert claim(another, now=NOW + LEASE - 1) is None
+        outbox.release(held, due=NOW)
+        assert ["k"] == keys_of(claim(another))
+
+    def test_holds_no_lane_of_another_holder(self, outbox: Outbox, another: Outbox) -> None:
+        """Not before the request that it may have out is over: released, or past its lease."""
+        put(outbox, "k")
+        found = claimed(outbox)
+
+        def hold(now: float) -> Claim | None:
+            return another.hold(LANE, holder="me", now=now, lease=LEASE)
+
+        assert hold(NOW) is None
+        outbox.release(found, due=NOW + 10, failed=True)
+        assert hold(NOW) is not None
+        assert hold(NOW) is not None, "its own it can take again"
+        assert outbox.hold(LANE, holder="other", now=NOW + LEASE, lease=LEASE) is not None
+
+    def test_a_hold_is_a_lease(self, outbox: Outbox) -> None:
+        """One that nobody renews ends, and what waits is delivered."""
+        held = outbox.hold(LANE, holder="me", now=NOW, lease=LEASE)
+        assert held is not None
+        put(outbox, "k")
+        assert outbox.renew(held, now=NOW + LEASE, lease=LEASE)
+
+        assert claim(outbox, now=NOW + LEASE + 1) is None
+        assert ["k"] == keys_of(claim(outbox, now=NOW + 2 * LEASE))
+        assert not outbox.renew(held, now=NOW + 2 * LEASE, lease=LEASE)
+
+    def test_a_released_lane_without_messages_is_idle(self, outbox: Outbox) -> None:
+        """Nothing is due in it."""
+        held = outbox.hold(LANE, holder="me", now=NOW, lease=LEASE)
+        assert held is not None
+        outbox.release(held, due=NOW)
+        put(outbox, "k", now=NOW + 5)
+
+        assert NOW + 5 == outbox.next_due(SERVER)
 
     def test_hands_out_in_the_order_of_acceptance(self, outbox: Outbox, another: Outbox) -> None:
         """Messages of a lane come out in the order in which they went in."""

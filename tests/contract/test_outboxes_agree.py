@@ -64,7 +64,10 @@ class Histories(RuleBasedStateMachine):
     @rule(lane=lanes, keys=keys, size=st.integers(1, 30), shift=st.integers(-2, 2))
     def put(self, lane: Lane, keys: list[str], size: int, shift: int) -> None:
         at = START + timedelta(minutes=shift)
-        drafts = [Draft(Outgoing(key, "alice", "x" * size, at)) for key in keys]
+        drafts = [
+            Draft(Outgoing(key, "alice", "x" * size, at), owner=key[-1:], said_at=self.now)
+            for key in keys
+        ]
         new = set(keys) - self.both(lambda outbox: outbox.known(lane, keys))
 
         def put_or_refuse(outbox: Outbox) -> int | None:
@@ -94,7 +97,7 @@ class Histories(RuleBasedStateMachine):
     @rule(data=st.data(), end=st.sampled_from(["delivered", "set aside", "both"]))
     def end(self, data: st.DataObject, end: str) -> None:
         memory, sqlite = data.draw(st.sampled_from(self.claims))
-        places = data.draw(st.sets(st.integers(0, len(memory.rows) - 1)))
+        places = data.draw(st.sets(st.integers(0, len(memory.rows) - 1))) if memory.rows else set()
         for outbox, claim in ((self.memory, memory), (self.sqlite, sqlite)):
             numbers = [claim.rows[place].number for place in places]
             if end != "delivered":
@@ -106,6 +109,7 @@ class Histories(RuleBasedStateMachine):
     @rule(data=st.data(), pause=seconds, failed=st.booleans())
     def release(self, data: st.DataObject, pause: float, failed: bool) -> None:
         memory, sqlite = data.draw(st.sampled_from(self.claims))
+        failed = failed and bool(memory.rows)  # nobody can fail to deliver nothing
         self.memory.release(memory, due=self.now + pause, failed=failed)
         self.sqlite.release(sqlite, due=self.now + pause, failed=failed)
 
@@ -131,6 +135,21 @@ class Histories(RuleBasedStateMachine):
     @rule(lane=lanes, keys=keys)
     def drop(self, lane: Lane, keys: list[str]) -> None:
         self.both(lambda outbox: outbox.drop(lane, keys, now=self.now))
+
+    @rule(lane=lanes, owner=st.sampled_from("0123"), shift=st.integers(-1, 0))
+    def forget(self, lane: Lane, owner: str, shift: int) -> None:
+        self.both(
+            lambda outbox: outbox.forget(
+                lane.server, lane.workspace, owner, until=self.now + shift, now=self.now
+            )
+        )
+
+    @rule(lane=lanes)
+    def hold(self, lane: Lane) -> None:
+        holder = f"hold {len(self.claims)}"
+        held = self.both(lambda outbox: outbox.hold(lane, holder=holder, now=self.now, lease=60.0))
+        if held is not None:
+            self.claims.append((held, held))
 
     @rule(pause=seconds, back=st.booleans())
     def pass_time(self, pause: float, back: bool) -> None:

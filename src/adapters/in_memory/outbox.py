@@ -104,7 +104,16 @@ class InMemoryOutbox:
         number = next(self._numbers)
         queue.keys.add(message.key)
         queue.waiting[number] = Row(
-            Waiting(number, message, draft.doubtful, draft.builtin_digest, now), size
+            Waiting(
+                number,
+                message,
+                draft.doubtful,
+                draft.builtin_digest,
+                now,
+                draft.owner,
+                draft.said_at,
+            ),
+            size,
         )
 
     def drop(self, lane: Lane, keys: Collection[str], *, now: float) -> int:
@@ -121,6 +130,34 @@ class InMemoryOutbox:
             ]
             self._end(queue, dropped, now)
             return len(dropped)
+
+    def forget(
+        self, server: str, workspace: str, owner: str, *, until: float, now: float
+    ) -> Sequence[Lane]:
+        """See `Outbox.forget`."""
+        with self._use():
+            touched: list[Lane] = []
+            for queue in list(self._queues.values()):
+                if (queue.lane.server, queue.lane.workspace) == (server, workspace):
+                    numbers = [
+                        number
+                        for number, row in [*queue.waiting.items(), *queue.set_aside.items()]
+                        if row.waiting.owner == owner and row.waiting.said_at <= until
+                    ]
+                    if self._end(queue, numbers, now):
+                        touched.append(queue.lane)
+            return sorted(touched, key=lambda lane: lane.session)
+
+    def hold(self, lane: Lane, *, holder: str, now: float, lease: float) -> Claim | None:
+        """See `Outbox.hold`."""
+        with self._use():
+            queue = self._queues.get(lane) or Queue(lane, next(self._numbers))
+            if queue.holder not in {None, holder} and queue.due is not None and queue.due > now:
+                return None
+            self._queues[lane] = queue
+            queue.holder = holder
+            self._schedule.set_due(queue, now + lease)
+            return Claim(lane, holder, (), queue.failures)
 
     def claim(
         self, server: str, *, holder: str, now: float, lease: float, limit: int, max_bytes: int

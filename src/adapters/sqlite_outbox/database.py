@@ -46,6 +46,8 @@ _SCHEMA = (
         accepted_at REAL NOT NULL,
         ended_at REAL,              -- when it became known without content
         size INTEGER NOT NULL,      -- bytes of UTF-8 content
+        owner TEXT NOT NULL,
+        said_at REAL NOT NULL,
         author TEXT NOT NULL,
         content TEXT NOT NULL,
         created_at TEXT NOT NULL,

@@ -10,6 +10,7 @@ from pathlib import Path
 from honcho_memory.adapters.sqlite_outbox.connection import SharedConnection
 from honcho_memory.adapters.sqlite_outbox.rows import (
     FORGET,
+    IS_OF_OWNER,
     IS_WAITED_IN,
     MESSAGE,
     find_or_add_lane,
@@ -129,6 +130,38 @@ class SqliteOutbox:
             rest_if_done(db, lane_id)
             keep_newest_keys(db, lane_id, KEPT_KEYS)
             return max(0, dropped.rowcount)
+
+    def forget(
+        self, server: str, workspace: str, owner: str, *, until: float, now: float
+    ) -> Sequence[Lane]:
+        """See `Outbox.forget`."""
+        with self._workers.transaction() as db:
+            found = db.execute(
+                "SELECT DISTINCT lane.id, session FROM message JOIN lane ON lane.id = lane"  # noqa: S608 - a constant
+                f" WHERE server = ? AND workspace = ? AND {IS_OF_OWNER} ORDER BY session",
+                (server, workspace, owner, until),
+            ).fetchall()
+            for lane_id, _ in found:
+                db.execute(
+                    f"{FORGET} WHERE lane = ? AND {IS_OF_OWNER}", (now, lane_id, owner, until)
+                )
+                rest_if_done(db, lane_id)
+                keep_newest_keys(db, lane_id, KEPT_KEYS)
+        return [Lane(server, workspace, session) for _, session in found]
+
+    def hold(self, lane: Lane, *, holder: str, now: float, lease: float) -> Claim | None:
+        """See `Outbox.hold`."""
+        with self._workers.transaction() as db:
+            lane_id, _ = find_or_add_lane(db, lane, now)
+            held = db.execute(
+                "UPDATE lane SET holder = ?, due = ?, used_at = ? WHERE id = ?"
+                " AND (holder IS NULL OR holder = ? OR due IS NULL OR due <= ?)",
+                (holder, now + lease, now, lane_id, holder, now),
+            )
+            (failures,) = db.execute(
+                "SELECT failures FROM lane WHERE id = ?", (lane_id,)
+            ).fetchone()
+        return Claim(lane, holder, (), failures) if held.rowcount > 0 else None
 
     def claim(
         self, server: str, *, holder: str, now: float, lease: float, limit: int, max_bytes: int

@@ -13,8 +13,9 @@ from honcho_memory.ports.outbox import Draft, Lane, Waiting
 # An end of a message: its key stays, all that was said goes.
 FORGET = """
     UPDATE message SET state = 'known', ended_at = ?, size = 0, author = '', content = '',
-        created_at = '', metadata = '', builtin_digest = NULL, reason = NULL
+        owner = '', created_at = '', metadata = '', builtin_digest = NULL, reason = NULL
 """
+IS_OF_OWNER = "owner = ? AND said_at <= ? AND state <> 'known'"
 MESSAGE = "key, author, content, created_at, metadata"
 IS_WAITED_IN = """
     EXISTS (SELECT 1 FROM message WHERE message.lane = lane.id AND message.state = 'waiting')
@@ -50,8 +51,9 @@ def insert_unseen(
     """Let a draft wait; False when the lane has seen its key."""
     message = draft.message
     inserted = db.execute(
-        "INSERT INTO message (lane, key, doubtful, accepted_at, size, author, content,"
-        " created_at, metadata, builtin_digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        "INSERT INTO message (lane, key, doubtful, accepted_at, size, owner, said_at, author,"
+        " content, created_at, metadata, builtin_digest)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT DO NOTHING",
         (
             lane_id,
@@ -59,6 +61,8 @@ def insert_unseen(
             draft.doubtful,
             now,
             len(message.content.encode()),
+            draft.owner,
+            draft.said_at,
             message.author,
             message.content,
             created_at.isoformat(),
@@ -74,16 +78,18 @@ def oldest(
 ) -> Iterator[Waiting]:
     """What has waited longest in a lane, within the limits but at least one message."""
     rows = db.execute(
-        f"SELECT number, doubtful, builtin_digest, accepted_at, size, {MESSAGE} FROM message"  # noqa: S608 - a constant
-        " WHERE lane = ? AND state = 'waiting' ORDER BY number LIMIT ?",
+        "SELECT number, doubtful, builtin_digest, accepted_at, owner, said_at, size,"  # noqa: S608 - a constant
+        f" {MESSAGE} FROM message WHERE lane = ? AND state = 'waiting' ORDER BY number LIMIT ?",
         (lane_id, limit),
     )
     total = 0
-    for number, doubtful, digest, accepted_at, size, *message in rows:
+    for number, doubtful, digest, accepted_at, owner, said_at, size, *message in rows:
         if total and total + size > max_bytes:
             break
         total += size
-        yield Waiting(number, to_message(*message), bool(doubtful), digest, accepted_at)
+        yield Waiting(
+            number, to_message(*message), bool(doubtful), digest, accepted_at, owner, said_at
+        )
 
 
 def to_message(key: str, author: str, content: str, created_at: str, metadata: str) -> Outgoing:
