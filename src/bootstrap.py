@@ -14,8 +14,15 @@ from dependency_injector import containers, providers
 from honcho_memory.adapters.honcho_http import HttpHoncho, open_client
 from honcho_memory.adapters.in_memory import InMemoryOutbox
 from honcho_memory.adapters.sqlite_outbox import SqliteOutbox
+from honcho_memory.application.clear_marks import ClearMarks
+from honcho_memory.application.clearing import Clearing, ClearingRules
 from honcho_memory.application.courier import Courier
 from honcho_memory.application.delivery import Delivery
+from honcho_memory.application.documents import Documents
+from honcho_memory.application.fact_store import FactStore
+from honcho_memory.application.facts import Facts
+from honcho_memory.application.importing import Importing
+from honcho_memory.application.managing import Management
 from honcho_memory.application.memory import HonchoMemory, Parts
 from honcho_memory.application.reading import ReadGate
 from honcho_memory.application.recalling import Recalling, RecallRules
@@ -24,6 +31,7 @@ from honcho_memory.application.requests import Requests
 from honcho_memory.application.searching import Searching
 from honcho_memory.application.server_state import ServerState
 from honcho_memory.application.trip import Arrivals, CourierRules, Equipment
+from honcho_memory.application.veil import VeiledReads
 from honcho_memory.application.warming import CHECK_ID, Warming
 from honcho_memory.domain.errors import OutboxUnavailable
 from honcho_memory.domain.host_messages import MessageReader
@@ -128,6 +136,16 @@ def _courier_rules(settings: Settings) -> CourierRules:
     )
 
 
+def _clearing_rules(settings: Settings) -> ClearingRules:
+    courier = _courier_rules(settings)
+    return ClearingRules(
+        server=courier.server,
+        assistant_peer=courier.assistant_peer,
+        timeout=courier.timeout,
+        lease=courier.lease,
+    )
+
+
 def _inline_timeout(settings: Settings) -> float | None:
     is_inline = settings.delivery_mode is DeliveryMode.INLINE
     return settings.timeout_seconds if is_inline else None
@@ -177,6 +195,37 @@ class Container(containers.DeclarativeContainer):
         clock,
         threads=DELIVERY_THREADS,
     )
+    marks = providers.ThreadSafeSingleton(
+        ClearMarks, open_outbox.provided.outbox, settings.provided.base_url, clock
+    )
+    veiled = providers.ThreadSafeSingleton(VeiledReads, honcho, marks, clock)
+    recalling = providers.ThreadSafeSingleton(
+        Recalling, providers.Callable(_recall_rules, settings), veiled, reads, clock
+    )
+    facts = providers.ThreadSafeSingleton(
+        FactStore, honcho, reads, settings.provided.identities.call()
+    )
+    management = providers.Factory(
+        Management,
+        facts=providers.Factory(Facts, facts, recalling, timeout=settings.provided.timeout_seconds),
+        documents=providers.Factory(
+            Documents, facts, recalling, reads, deadline=settings.provided.recall.deadline_seconds
+        ),
+        importing=providers.Factory(
+            Importing, facts, recalling, timeout=settings.provided.timeout_seconds
+        ),
+        clearing=providers.Factory(
+            Clearing,
+            providers.Callable(_clearing_rules, settings),
+            honcho=honcho,
+            requests=reads,
+            store=facts,
+            outbox=open_outbox.provided.outbox,
+            marks=marks,
+            recalling=recalling,
+            clock=clock,
+        ),
+    )
     parts = providers.Factory(
         Parts,
         identities=settings.provided.identities.call(),
@@ -187,14 +236,13 @@ class Container(containers.DeclarativeContainer):
         ),
         delivery=delivery,
         arrivals=arrivals,
-        recalling=providers.Factory(
-            Recalling, providers.Callable(_recall_rules, settings), honcho, reads, clock
-        ),
+        recalling=recalling,
+        management=management,
         searching=providers.Factory(
             Searching,
-            honcho,
+            veiled,
             reads,
-            settings.provided.identities.call(),
+            facts,
             deadline=settings.provided.recall.deadline_seconds,
             only_user=providers.Callable(_only_user, settings),
         ),

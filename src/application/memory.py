@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from honcho_memory.application.delivery import Delivery
+from honcho_memory.application.managing import ManagedMemory, Management, text
 from honcho_memory.application.reading import ReadGate
 from honcho_memory.application.recalling import Recalling
 from honcho_memory.application.remembering import Accepted, Remembering
@@ -21,7 +22,7 @@ from honcho_memory.application.warming import Warming
 from honcho_memory.application.writer import Writer
 from honcho_memory.domain.errors import HonchoMemoryError, OutboxError, OutboxUnavailable
 from honcho_memory.domain.identity import Identities, User
-from honcho_memory.domain.results import Found, Outcome, Recall
+from honcho_memory.domain.results import Cleared, Found, Outcome, Recall
 from honcho_memory.ports.clock import Clock
 from honcho_memory.ports.outbox import Outbox, Tally
 
@@ -77,6 +78,7 @@ class Parts:
     recalling: Recalling
     searching: Searching
     warming: Warming
+    management: Management
     gate: ReadGate
     state: ServerState
     server: str
@@ -86,7 +88,7 @@ class Parts:
     on_close: Callable[[], None] = lambda: None
 
 
-class HonchoMemory:
+class HonchoMemory(ManagedMemory):
     """The long-term memory of a host's users, see `honcho_memory.ports.host.Memory`.
 
     Built by `honcho_memory.open_memory`. A context manager: leaving it flushes for
@@ -94,6 +96,7 @@ class HonchoMemory:
     """
 
     def __init__(self, parts: Parts) -> None:
+        super().__init__(parts.identities, parts.management, parts.gate)
         self._parts = parts
         self._writer = Writer()
         self._lock = threading.Lock()
@@ -181,6 +184,15 @@ class HonchoMemory:
 
         return self._parts.gate.read(read, lambda error: Found(error=error))
 
+    def clear(self, user_id: str | None) -> Cleared:
+        """Clear a user's memory; see `Memory.clear`."""
+        # What was handed over before is said before.
+        self._writer.settle(SETTLE_TIMEOUT)
+        try:
+            return super().clear(user_id)
+        finally:
+            self._parts.delivery.wake()
+
     def warm(self) -> None:
         """Say whether Honcho can be used, and get on with what waits; see `Memory.warm`."""
         self._parts.warming.warm()
@@ -242,9 +254,6 @@ class HonchoMemory:
         elif waiting:
             logger.warning("%d messages wait on disk for the next start", waiting)
 
-    def _user(self, user_id: object) -> User | None:
-        return self._parts.identities.user(None if user_id is None else _text("user id", user_id))
-
     def _remember(
         self,
         thread_id: object,
@@ -259,7 +268,7 @@ class HonchoMemory:
                 return 0
             if not isinstance(messages, Sequence):
                 messages = list(messages)
-            accepted = self._accept(_text("thread id", thread_id), messages, user, context)
+            accepted = self._accept(text("thread id", thread_id), messages, user, context)
         except Exception as error:  # noqa: BLE001 - a memory must not fail the host's run
             self._refuse(error)
             return 0
@@ -310,9 +319,3 @@ class HonchoMemory:
         # Only the kind of a foreign error: its text may hold what users said.
         reason = str(error) if isinstance(error, HonchoMemoryError) else type(error).__name__
         logger.warning("a hand-over could not be taken into memory: %s", reason)
-
-
-def _text(name: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise HonchoMemoryError(f"a {name} is a string, not {type(value).__name__}")
-    return value

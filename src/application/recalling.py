@@ -72,7 +72,7 @@ class Recalling:
         self._asking: dict[_Question, Future[Answer]] = {}
 
     def recall(self, user: User, query: str | None = None) -> Recall:
-        """What is known of a user.
+        """What is known of a user, as text to put before a model.
 
         Args:
             user: Who.
@@ -81,18 +81,29 @@ class Recalling:
         Raises:
             HonchoRequestError: Honcho could not be asked, and no answer is young enough.
         """
+        answer, outcome, error = self._answer(user, query)
+        return Recall(injection_text(answer, budget=self._rules.budget), outcome, error)
+
+    def answer(self, user: User) -> Answer:
+        """The same, as Honcho said it."""
+        answer, _, _ = self._answer(user)
+        return answer
+
+    def _answer(
+        self, user: User, query: str | None = None
+    ) -> tuple[Answer, Outcome, HonchoRequestError | None]:
         question = (user, clean_query(query or ""))
         with self._lock:
             kept = self._kept.get(question)
         if kept and self._age(kept) < self._rules.fresh:
-            return self._recall(kept.answer, Outcome.FRESH)
+            return kept.answer, Outcome.FRESH, None
         try:
-            return self._recall(self._ask_once(question), Outcome.COLD)
+            return self._ask_once(question), Outcome.COLD, None
         except HonchoRequestError as error:
             kept = self._stand_in(question)
             if kept and self._age(kept) < self._rules.stale_if_error:
                 logger.debug("an answer of %.0f s ago stands in for Honcho's", self._age(kept))
-                return self._recall(kept.answer, Outcome.STALE, error)
+                return kept.answer, Outcome.STALE, error
             raise
 
     def forget(self, user: User) -> None:
@@ -117,11 +128,6 @@ class Recalling:
 
     def _age(self, kept: _Kept) -> float:
         return self._clock.monotonic() - kept.at
-
-    def _recall(
-        self, answer: Answer, outcome: Outcome, error: HonchoRequestError | None = None
-    ) -> Recall:
-        return Recall(injection_text(answer, budget=self._rules.budget), outcome, error)
 
     def _ask_once(self, question: _Question) -> Answer:
         """Ask, or wait for the answer that somebody else has asked for."""

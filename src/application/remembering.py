@@ -14,6 +14,7 @@ from honcho_memory.domain.messages import Message, Outgoing, Role, TurnMessage
 from honcho_memory.domain.text import repair
 from honcho_memory.domain.transcript import (
     LengthLimit,
+    asked_times,
     last_question,
     message_key,
     piece_key,
@@ -99,7 +100,11 @@ class Remembering:
             return Accepted(lane)
         now = self._clock.time()
         metadata = _plain({"thread_id": thread_id, **context})
-        drafts = self._drafts(turns, user, metadata, is_known=is_known, now=now)
+        begin = len(messages) - len(stretch)
+        asked_before = None if turns[0].role is Role.USER else self._last_asked(messages, begin)
+        drafts = self._drafts(
+            turns, user, metadata, is_known=is_known, asked_before=asked_before, now=now
+        )
         count = outbox.put(lane, drafts, now=now)
         return Accepted(lane, count, tuple(draft.message.key for draft in drafts))
 
@@ -126,6 +131,15 @@ class Remembering:
             end, look = start, look * 2
         return [self._reader.read(raw) for raw in messages], False
 
+    def _last_asked(self, messages: Sequence[object], end: int) -> datetime | None:
+        """When the user last said something before a place, as far as the host knows."""
+        said = (
+            self._reader.read(messages[place]).said_at
+            for place in range(end - 1, -1, -1)
+            if self._reader.role(messages[place]) is Role.USER
+        )
+        return next((moment for moment in said if moment is not None), None)
+
     def _drafts(
         self,
         turns: Sequence[TurnMessage],
@@ -133,11 +147,14 @@ class Remembering:
         metadata: Mapping[str, str | int],
         *,
         is_known: bool,
+        asked_before: datetime | None,
         now: float,
     ) -> list[Draft]:
         """The messages as the outbox keeps them, each with what casts doubt on it."""
         newest = last_question(turns)
-        times = said_times(turns, datetime.fromtimestamp(now, UTC))
+        moment = datetime.fromtimestamp(now, UTC)
+        times = said_times(turns, moment)
+        asked = asked_times(turns, moment, before=asked_before)
         # Another machine may have taken what precedes the newest question, an answer of which the
         # question is known, and a turn that is over for a while: one of the two is regenerated.
         is_one_turn = newest == 0 and turns[0].role is Role.USER
@@ -145,7 +162,7 @@ class Remembering:
         in_doubt = not is_known or not is_one_turn or is_old
         drafts: list[Draft] = []
         key = ""
-        for place, (turn, said_at) in enumerate(zip(turns, times, strict=True)):
+        for place, (turn, said_at, asked_at) in enumerate(zip(turns, times, asked, strict=True)):
             if turn.piece == 1:
                 key = turn.key or self._new_id()
             doubtful = in_doubt and turn.key is not None
@@ -154,6 +171,8 @@ class Remembering:
                     self._outgoing(turn, key, user, said_at, metadata),
                     doubtful=doubtful,
                     builtin_digest=turn.builtin_digest if doubtful and place < newest else None,
+                    owner=user.peer,
+                    said_at=asked_at.timestamp() if asked_at else 0.0,
                 )
             )
         return drafts

@@ -41,6 +41,11 @@ class Requests:
         self._free = threading.BoundedSemaphore(self._limit)
         self._overdue: set[Future[Any]] = set()
 
+    def until(self, seconds: float) -> Callable[[], float]:
+        """How much is left of so many seconds, each time that it is called."""
+        deadline = self._clock.monotonic() + seconds
+        return lambda: max(0.0, deadline - self._clock.monotonic())
+
     def run(self, call: Callable[[float], T], *, timeout: float) -> T:
         """Make one request and wait for its end; see `start` and `Pending.result`."""
         return self.start(call, timeout=timeout).result()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
+from honcho_memory.application.fact_store import FactStore, Left
 from honcho_memory.application.recalling import clean_query
 from honcho_memory.application.requests import Pending, Requests
 from honcho_memory.domain.errors import HonchoNotFound
-from honcho_memory.domain.facts import DEFAULT_CATEGORY, fact_of
-from honcho_memory.domain.identity import Identities, User
-from honcho_memory.domain.messages import Conclusion, StoredMessage
+from honcho_memory.domain.facts import DEFAULT_CATEGORY
+from honcho_memory.domain.identity import User
+from honcho_memory.domain.messages import StoredMessage
 from honcho_memory.domain.results import Fact, SaidMessage
 from honcho_memory.ports.honcho import MemoryReads
 
@@ -25,7 +27,7 @@ class Searching:
     Args:
         honcho: Where.
         requests: The way there.
-        identities: Reads threads back from sessions.
+        store: Knows facts by their conclusions.
         deadline: The total time of a search, in seconds.
         only_user: Whether messages are only the user's own; otherwise those of the whole
             workspace, which is everybody's where one is shared.
@@ -35,14 +37,14 @@ class Searching:
         self,
         honcho: MemoryReads,
         requests: Requests,
-        identities: Identities,
+        store: FactStore,
         *,
         deadline: float,
         only_user: bool,
     ) -> None:
         self._honcho = honcho
         self._requests = requests
-        self._identities = identities
+        self._store = store
         self._deadline = deadline
         self._only_user = only_user
 
@@ -63,11 +65,64 @@ class Searching:
         query, limit = clean_query(query), min(top_k, MOST_HITS)
         if not query or limit <= 0:
             return ()
+        left = self._requests.until(self._deadline)
         asks_messages = category in (None, MESSAGES)
-        asks_facts = category in (None, DEFAULT_CATEGORY)
         messages = self._start_messages(user, query, limit) if asks_messages else None
-        facts = self._start_facts(user, query, limit, messages) if asks_facts else None
-        return _shared_out(self._facts(facts), _messages(messages), limit)
+        if category is None:
+            facts = self._facts(user, query, limit, left, beside=messages)
+        elif category == DEFAULT_CATEGORY:
+            facts = self._facts_of_no_category(user, query, limit, left)
+        else:
+            facts = self._facts_of(user, query, limit, category, left)
+        return _shared_out(facts, _messages(messages), limit)
+
+    def _facts(
+        self,
+        user: User,
+        query: str,
+        limit: int,
+        left: Left,
+        *,
+        ids: Collection[str] | None = None,
+        beside: Pending[Any] | None = None,
+    ) -> tuple[Fact, ...]:
+        pending = self._requests.start(
+            lambda timeout: self._honcho.query_conclusions(
+                user.workspace, user.peer, query, limit=limit, ids=ids, timeout=timeout
+            ),
+            timeout=left(),
+            beside=beside,
+        )
+        ledger = self._store.start_ledger(user, left(), beside=pending)
+        try:
+            conclusions = pending.result()
+        except HonchoNotFound:
+            return ()  # nobody has said anything yet
+        if not conclusions:
+            return ()
+        known = self._store.ledger(user, left) if ledger is None else ledger.result()
+        return self._store.stated_in(known, conclusions)
+
+    def _facts_of_no_category(
+        self, user: User, query: str, limit: int, left: Left
+    ) -> tuple[Fact, ...]:
+        """Of the nearest those that fit: most facts do, and Honcho cannot exclude the others."""
+        nearest = self._facts(user, query, MOST_HITS, left)
+        fitting = tuple(fact for fact in nearest if fact.category == DEFAULT_CATEGORY)
+        if len(nearest) < MOST_HITS or len(fitting) >= limit:
+            return fitting
+        ledger = self._store.ledger(user, left)
+        conclusions = self._store.conclusions(user, user.peer, left)
+        ids = {each.id for each in conclusions} - ledger.conclusions_but(DEFAULT_CATEGORY)
+        return self._facts(user, query, limit, left, ids=ids) if ids else ()
+
+    def _facts_of(
+        self, user: User, query: str, limit: int, category: str, left: Left
+    ) -> tuple[Fact, ...]:
+        if not self._store.exists(user, left):
+            return ()
+        ids = self._store.ledger(user, left).conclusions_of(category)
+        return self._facts(user, query, limit, left, ids=ids) if ids else ()
 
     def _start_messages(
         self, user: User, query: str, limit: int
@@ -79,26 +134,6 @@ class Searching:
             ),
             timeout=self._deadline,
         )
-
-    def _start_facts(
-        self, user: User, query: str, limit: int, beside: Pending[Any] | None
-    ) -> Pending[tuple[Conclusion, ...]]:
-        return self._requests.start(
-            lambda timeout: self._honcho.query_conclusions(
-                user.workspace, user.peer, query, limit=limit, timeout=timeout
-            ),
-            timeout=self._deadline,
-            beside=beside,
-        )
-
-    def _facts(self, pending: Pending[tuple[Conclusion, ...]] | None) -> tuple[Fact, ...]:
-        if pending is None:
-            return ()
-        try:
-            conclusions = pending.result()
-        except HonchoNotFound:
-            return ()  # nobody has said anything yet
-        return tuple(fact_of(conclusion, self._identities) for conclusion in conclusions)
 
 
 def _messages(

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from honcho_memory.application.clear_marks import ClearMarks
+from honcho_memory.application.paging import all_items
 from honcho_memory.application.requests import Requests
 from honcho_memory.domain.errors import (
     HonchoRejected,
     HonchoUnavailable,
 )
+from honcho_memory.domain.facts import Ledger
 from honcho_memory.domain.messages import StoredMessage
 from honcho_memory.domain.text import text_digest
 from honcho_memory.ports.clock import Clock
@@ -22,11 +26,14 @@ from honcho_memory.ports.outbox import Claim, Outbox, Waiting
 
 DOUBTFUL_AFTER = 30.0
 """Seconds that a message waits until another machine may have delivered it."""
+CLEARED_FRESH = 5.0
+"""Seconds for which Honcho need not be asked again whether a memory was cleared."""
 LASTING_FAILURES = 6
 """Honcho that has answered 500 so often in a row refuses something in the session."""
 REFUSES_EVERYTHING = 3
 """So many refused and none accepted: what is wrong is not the messages."""
 
+_MOST_OWNERS = 1_000
 _PASSING = frozenset({408, 409})
 _INTERNAL_ERROR = 500
 
@@ -113,6 +120,15 @@ class Equipment:
     requests: Requests
     clock: Clock
     arrivals: Arrivals = field(default_factory=Arrivals)
+    cleared_elsewhere: dict[tuple[str, str], tuple[float, float]] = field(
+        default_factory=dict[tuple[str, str], tuple[float, float]]
+    )
+    """By workspace and peer: when Honcho was asked, and when the memory was last cleared."""
+
+    @property
+    def marks(self) -> ClearMarks:
+        """What was cleared, so that it is not delivered."""
+        return ClearMarks(self.outbox, self.rules.server, self.clock)
 
 
 class Trip:
@@ -156,10 +172,57 @@ class Trip:
             if row.doubtful or now - row.accepted_at >= DOUBTFUL_AFTER
         }
         stored = self._find([row for row in self._claim.rows if row.number in doubtful])
+        lacking = [row for row in self._claim.rows if row.number not in stored]
         try:
-            self._send([row for row in self._claim.rows if row.number not in stored])
+            self._send(self._without_cleared(lacking, doubtful, now))
         finally:
             self._set_aside_refused()
+
+    def _without_cleared(
+        self, rows: Sequence[Waiting], doubtful: set[int], now: float
+    ) -> Sequence[Waiting]:
+        """Drop what its user has cleared since it was said.
+
+        Another machine may have cleared what Honcho was asked about, but for a turn that is new.
+        """
+        lane = self._claim.lane
+        in_doubt = [row for row in rows if row.number in doubtful]
+        is_one_turn = len({row.said_at for row in in_doubt}) == 1
+        asks = {
+            row.owner for row in in_doubt if not is_one_turn or now - row.said_at >= DOUBTFUL_AFTER
+        }
+        cleared_at = {
+            owner: self._cleared_at(owner, asks_honcho=owner in asks)
+            for owner in {row.owner for row in rows if row.owner}
+        }
+        cleared = [row for row in rows if row.said_at <= cleared_at.get(row.owner, -1)]
+        if cleared:
+            keys = [row.message.key for row in cleared]
+            self._equipment.outbox.drop(lane, keys, now=now)
+            logger.info("%d messages are dropped, because their user cleared them", len(cleared))
+        gone = {row.number for row in cleared}
+        return [row for row in rows if row.number not in gone]
+
+    def _cleared_at(self, owner: str, *, asks_honcho: bool) -> float:
+        """When a user cleared their memory; before all time for never."""
+        workspace = self._claim.lane.workspace
+        here = self._equipment.marks.cleared_at(workspace, owner) or -1
+        if not asks_honcho:
+            return here
+        now = self._equipment.clock.monotonic()
+        elsewhere = self._equipment.cleared_elsewhere
+        read_at, there = elsewhere.get((workspace, owner), (-math.inf, 0.0))
+        if not 0 <= now - read_at < CLEARED_FRESH:
+            metadata = self._run(
+                lambda timeout: self._equipment.honcho.peer_metadata(
+                    workspace, owner, timeout=timeout
+                )
+            )
+            there = Ledger.of(metadata).cleared_at
+            if len(elsewhere) >= _MOST_OWNERS:
+                elsewhere.clear()
+            elsewhere[workspace, owner] = now, there
+        return max(here, there or -1)
 
     def _send(self, rows: Sequence[Waiting]) -> None:
         pending = [rows]
@@ -239,13 +302,8 @@ class Trip:
             return set()
         question = _Question(rows)
         found: set[int] = set()
-        page, has_more = 1, True
-        while has_more:
-            answer = self._find_page(question, page)
-            found.update(*(question.rows_of(message) for message in answer.items))
-            if not answer.items:
-                break  # whatever it says of further pages
-            page, has_more = page + 1, answer.has_more
+        for message in all_items(lambda page: self._find_page(question, page)):
+            found |= question.rows_of(message)
         self._note_arrival(found)
         return found
 
@@ -286,6 +344,7 @@ class Trip:
             # First, so that nobody sees an empty outbox and less arrived than was in it.
             equipment.arrivals.note(len(numbers), now)
             equipment.outbox.delivered(self._claim, numbers, now=now)
+            equipment.marks.note_arrival(self._claim.lane)
             self.arrived += len(numbers)
 
     def _run(self, call: Callable[[float], T]) -> T:

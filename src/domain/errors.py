@@ -78,6 +78,33 @@ class HonchoProtocolError(HonchoRequestError):
     """The answer is not one that a Honcho v3 gives: HTML, a redirect, another service's 404."""
 
 
+class NoUser(HonchoMemoryError):
+    """There is nobody whose memory could be looked through or changed."""
+
+
+class InvalidFact(HonchoMemoryError, ValueError):
+    """A fact cannot be what somebody wants it to be, or a document is none.
+
+    Attributes:
+        field: What is wrong with a fact: `content`, `category` or `confidence`.
+    """
+
+    def __init__(self, message: str, *, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class DuplicateFact(InvalidFact):
+    """Another fact about the user says the same, upper and lower case aside."""
+
+    def __init__(self, message: str = "another fact says the same") -> None:
+        super().__init__(message, field="content")
+
+
+class UnknownFact(HonchoMemoryError, LookupError):
+    """The user has no fact of this id; somebody else's counts as none."""
+
+
 class OutboxError(HonchoMemoryError):
     """The outbox could not do what it was asked to."""
 

@@ -103,3 +103,79 @@ class Found:
 
     def __len__(self) -> int:
         return len(self.hits)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """All that is known of a user.
+
+    Attributes:
+        representation: What Honcho has concluded, as it tells it; not made safe for a model.
+        card: The lines of the peer card.
+        facts: Newest first.
+        error: Why Honcho could not be asked; None when it could.
+    """
+
+    representation: str = ""
+    card: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    error: HonchoMemoryError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What a change of a fact led to.
+
+    Attributes:
+        fact: The fact as it is now, or was when it was deleted.
+        facts: All of the user's, after the change, newest first.
+    """
+
+    fact: Fact
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cleared:
+    """What clearing a user's memory did.
+
+    Attributes:
+        sessions: The sessions that Honcho deletes now, in the background.
+        kept_sessions: Sessions with other people, in which what the user said stays: Honcho
+            cannot delete a message.
+        conclusions: How many were deleted.
+    """
+
+    sessions: tuple[str, ...] = ()
+    kept_sessions: tuple[str, ...] = ()
+    conclusions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """An entry that could not be imported.
+
+    Attributes:
+        place: Where it was, such as `facts[3]`.
+        reason: What is wrong with it.
+    """
+
+    place: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did.
+
+    Attributes:
+        added: How many facts are new.
+        duplicates: How many were there already, or twice in what was imported.
+        skipped: What could not be imported.
+        facts: All of the user's, afterwards.
+    """
+
+    added: int = 0
+    duplicates: int = 0
+    skipped: tuple[Skipped, ...] = ()
+    facts: tuple[Fact, ...] = ()

@@ -201,3 +201,27 @@ def said_times(turns: Sequence[TurnMessage], now: datetime) -> list[datetime]:
             said_at = now
         times.append(said_at)
     return times
+
+
+def asked_times(
+    turns: Sequence[TurnMessage], now: datetime, *, before: datetime | None = None
+) -> list[datetime | None]:
+    """When the user said each, or asked for it; what is cleared is cleared with its answers.
+
+    Args:
+        turns: The messages, oldest first.
+        now: When those of the newest turn were said of which the host does not know it.
+        before: When the question was asked that the first answers belong to, if it is none of
+            these and its time is known.
+
+    Returns:
+        For each a time, not later than now; None where the host knows none and others followed.
+    """
+    newest = last_question(turns)
+    times: list[datetime | None] = []
+    asked_at = before
+    for place, turn in enumerate(turns):
+        if turn.role is Role.USER or asked_at is None:
+            asked_at = turn.said_at or (now if place >= newest else None)
+        times.append(None if asked_at is None else min(asked_at, now))
+    return times

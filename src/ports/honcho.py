@@ -8,7 +8,7 @@ Honcho's grammar when they get here. Safe to call from many threads at once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -119,7 +119,14 @@ class MemoryReads(Protocol):
         ...
 
     def query_conclusions(
-        self, workspace: str, peer: str, query: str, *, limit: int, timeout: float
+        self,
+        workspace: str,
+        peer: str,
+        query: str,
+        *,
+        limit: int,
+        ids: Collection[str] | None = None,
+        timeout: float,
     ) -> tuple[Conclusion, ...]:
         """A peer's conclusions about itself near a text, best first; filled up to `limit`.
 
@@ -128,6 +135,7 @@ class MemoryReads(Protocol):
             peer: Observer and observed at once.
             query: Not empty.
             limit: 1 to 100.
+            ids: Only these, at least one; None for all.
             timeout: In seconds.
         """
         ...

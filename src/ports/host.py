@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from honcho_memory.domain.results import Found, Recall
+from honcho_memory.domain.results import Changed, Cleared, Document, Fact, Found, Imported, Recall
 
 
 class KeepHidden(Protocol):
@@ -16,7 +16,114 @@ class KeepHidden(Protocol):
         ...
 
 
-class Memory(Protocol):
+class MemoryManagement(Protocol):
+    """A memory as something that is looked through and changed.
+
+    But for `document`, which is a read as the others are, every method raises when it cannot
+    do what it says: `NoUser` where there is no user, `HonchoRequestError` where Honcho could
+    not be asked.
+    """
+
+    def document(self, user_id: str | None, *, reload: bool = False) -> Document:
+        """All that is known of a user, in bounded time; empty for nobody.
+
+        Args:
+            user_id: Who.
+            reload: Without what is kept of earlier answers.
+
+        Raises:
+            HonchoMemoryError: Honcho could not be asked, and the read policy is `fail_closed`.
+        """
+        ...
+
+    def export(self, user_id: str | None) -> Document:
+        """All that is known of a user, read anew; never an empty one for want of an answer."""
+        ...
+
+    def facts(self, user_id: str | None) -> tuple[Fact, ...]:
+        """All facts about a user, newest first."""
+        ...
+
+    def add_fact(
+        self,
+        content: str,
+        *,
+        user_id: str | None,
+        category: str | None = None,
+        confidence: float | None = None,
+    ) -> Changed:
+        """Add a fact.
+
+        Args:
+            content: 1 to 65,535 characters.
+            user_id: Whom it is about.
+            category: None for `context`.
+            confidence: 0 to 1; None for 0.5.
+
+        Raises:
+            InvalidFact: It cannot be a fact; `DuplicateFact` when there is one that says the
+                same, upper and lower case aside.
+        """
+        ...
+
+    def update_fact(
+        self,
+        fact_id: str,
+        *,
+        user_id: str | None,
+        content: str | None = None,
+        category: str | None = None,
+        confidence: float | None = None,
+    ) -> Changed:
+        """Change a fact, which keeps its id and what is None here.
+
+        Raises:
+            UnknownFact: The user has no such fact.
+            InvalidFact: See `add_fact`.
+        """
+        ...
+
+    def delete_fact(self, fact_id: str, *, user_id: str | None) -> Changed:
+        """Delete a fact; what the user said, from which it was drawn, stays.
+
+        Raises:
+            UnknownFact: The user has no such fact.
+        """
+        ...
+
+    def import_document(
+        self,
+        document: object,
+        *,
+        user_id: str | None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Imported:
+        """Take over a memory document of DeerFlow's, or one that was exported.
+
+        Facts that are there already are left alone, so that importing twice changes nothing.
+
+        Args:
+            document: A mapping in the shape of DeerFlow's memory document.
+            user_id: Whose memory it becomes.
+            progress: Is told how many facts are done, of how many.
+
+        Raises:
+            InvalidFact: It is no such document.
+        """
+        ...
+
+    def clear(self, user_id: str | None) -> Cleared:
+        """Delete all that is known of a user; it does not come back with an old thread.
+
+        What is said from now on is remembered. Safe to call again, above all after an error.
+
+        Raises:
+            OutboxUnavailable: What waits cannot be forgotten; nothing was deleted.
+        """
+        ...
+
+
+class Memory(MemoryManagement, Protocol):
     """The long-term memory of a host's users. Safe to call from many threads at once.
 
     Nothing is written for, and nothing is known of, a user whose id is None, empty or anonymous.

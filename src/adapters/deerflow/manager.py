@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
@@ -14,12 +15,20 @@ from pydantic import ConfigDict, PrivateAttr
 
 from honcho_memory.adapters.deerflow.lost_user import LostUser
 from honcho_memory.adapters.deerflow.off_loop import OffLoop
-from honcho_memory.adapters.deerflow.shapes import DEFAULT_TOP_K, document, found_item, how_many
+from honcho_memory.adapters.deerflow.shapes import DEFAULT_TOP_K, found_item, how_many
 from honcho_memory.bootstrap import open_memory
-from honcho_memory.domain.errors import HonchoMemoryError
+from honcho_memory.domain.document import to_mapping
+from honcho_memory.domain.errors import (
+    DuplicateFact,
+    HonchoMemoryError,
+    InvalidFact,
+    UnknownFact,
+)
+from honcho_memory.domain.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from honcho_memory.domain.host_messages import MessageReader
 from honcho_memory.domain.identity import Identities
 from honcho_memory.domain.policy import ReadPolicy
+from honcho_memory.domain.results import Document, Fact
 from honcho_memory.ports.clock import Clock
 from honcho_memory.ports.honcho import Honcho
 from honcho_memory.ports.host import KeepHidden, Memory
@@ -264,13 +273,150 @@ class HonchoMemoryManager(MemoryManager):
         user_id: str | None = None,
         agent_name: str | None = None,  # noqa: ARG002 - memory is of a user, not of an agent
     ) -> dict[str, Any]:
-        """The memory document: what is known of a user is the summary of `workContext`.
+        """The memory document: facts, conclusions (`workContext`), peer card (`personalContext`).
 
         Raises:
             MemoryManagerError: Honcho could not be asked, and the read policy is `fail_closed`.
         """
-        summary = self._read(lambda: self._context(user_id), "")
-        return document(summary, datetime.fromtimestamp(self._clock.time(), UTC))
+        self._lost_user.look_out(user_id)
+        document = self._read(lambda: self._memory.document(user_id), Document())
+        return self._mapping(document)
+
+    def reload_memory(
+        self,
+        *,
+        user_id: str | None = None,
+        agent_name: str | None = None,  # noqa: ARG002 - memory is of a user, not of an agent
+    ) -> dict[str, Any]:
+        """The memory document, without what is kept of earlier answers.
+
+        Raises:
+            MemoryManagerError: Honcho could not be asked, and the read policy is `fail_closed`.
+        """
+        document = self._read(lambda: self._memory.document(user_id, reload=True), Document())
+        return self._mapping(document)
+
+    def export_memory(
+        self,
+        *,
+        user_id: str | None = None,
+        agent_name: str | None = None,  # noqa: ARG002 - memory is of a user, not of an agent
+    ) -> dict[str, Any]:
+        """The memory document, whatever the read policy never an empty one for want of an answer.
+
+        Raises:
+            MemoryManagerError: There is no user, or Honcho could not be asked.
+        """
+        with _in_terms_of_deerflow("exported"):
+            return self._mapping(self._memory.export(user_id))
+
+    def import_memory(
+        self,
+        memory_data: object,
+        *,
+        user_id: str | None = None,
+        agent_name: str | None = None,  # noqa: ARG002 - memory is of a user, not of an agent
+    ) -> dict[str, Any]:
+        """Take over a document of DeerFlow's default memory or of ours; returns the new one.
+
+        What is there already is left alone. What cannot be imported is skipped and logged.
+
+        Raises:
+            ValueError: It is no memory document.
+            MemoryManagerError: There is no user, or Honcho could not be asked.
+        """
+        with _in_terms_of_deerflow("imported"):
+            imported = self._memory.import_document(memory_data, user_id=user_id)
+            for skipped in imported.skipped:
+                logger.warning("%s could not be imported: %s", skipped.place, skipped.reason)
+            return self._changed(user_id, imported.facts)
+
+    def clear_memory(
+        self, *, user_id: str | None = None, agent_name: str | None = None
+    ) -> dict[str, Any]:
+        """Delete all that is known of a user; returns the empty document.
+
+        It does not come back when old threads are handed over again.
+
+        Raises:
+            NotImplementedError: With an `agent_name`: memory is of a user, not of an agent.
+            MemoryManagerError: There is no user, or Honcho could not be asked; then call again.
+        """
+        if agent_name:
+            raise NotImplementedError("memory is kept of users, and has no part for an agent")
+        with _in_terms_of_deerflow("cleared"):
+            self._memory.clear(user_id)
+        return self._mapping(Document())
+
+    def delete_memory(self, *, user_id: str | None = None, agent_name: str | None = None) -> None:
+        """The same as `clear_memory`."""
+        self.clear_memory(user_id=user_id, agent_name=agent_name)
+
+    def create_fact(
+        self,
+        content: str,
+        category: str = DEFAULT_CATEGORY,
+        confidence: float = DEFAULT_CONFIDENCE,
+        *,
+        agent_name: str | None = None,  # noqa: ARG002 - memory is of a user, not of an agent
+        user_id: str | None = None,
+    ) -> tuple[dict[str, Any], str | None]:
+        """Add a fact; returns the new document and the fact's id.
+
+        Raises:
+            ValueError: `confidence` alone when that is none, `Duplicate fact` when there is one
+                that says the same, else what is wrong.
+            MemoryManagerError: There is no user, or Honcho could not be asked.
+        """
+        with _in_terms_of_deerflow("changed"):
+            changed = self._memory.add_fact(
+                content, user_id=user_id, category=category, confidence=confidence
+            )
+            return self._changed(user_id, changed.facts), changed.fact.id
+
+    def update_fact(
+        self,
+        fact_id: str,
+        content: str | None = None,
+        category: str | None = None,
+        confidence: float | None = None,
+        *,
+        agent_name: str | None = None,  # noqa: ARG002 - memory is of a user, not of an agent
+        user_id: str | None = None,
+    ) -> dict[str, Any]:
+        """Change a fact, which keeps its id and what is None; returns the new document.
+
+        Raises:
+            KeyError: The user has no such fact.
+            ValueError: As `create_fact`.
+            MemoryManagerError: There is no user, or Honcho could not be asked.
+        """
+        with _in_terms_of_deerflow("changed"):
+            changed = self._memory.update_fact(
+                fact_id,
+                user_id=user_id,
+                content=content,
+                category=category,
+                confidence=confidence,
+            )
+            return self._changed(user_id, changed.facts)
+
+    def delete_fact(
+        self,
+        fact_id: str,
+        *,
+        agent_name: str | None = None,  # noqa: ARG002 - memory is of a user, not of an agent
+        user_id: str | None = None,
+    ) -> dict[str, Any]:
+        """Delete a fact, but not the messages that it was drawn from; returns the new document.
+
+        Raises:
+            KeyError: The user has no such fact.
+            MemoryManagerError: There is no user, or Honcho could not be asked.
+        """
+        with _in_terms_of_deerflow("changed"):
+            changed = self._memory.delete_fact(fact_id, user_id=user_id)
+            return self._changed(user_id, changed.facts)
 
     def warm(self) -> bool | None:
         """Check whether Honcho can be used, and say so in the log; always None.
@@ -291,6 +437,18 @@ class HonchoMemoryManager(MemoryManager):
         Turns that are handed over later are still kept where the outbox is durable.
         """
         self._memory.close()
+
+    def _mapping(self, document: Document) -> dict[str, Any]:
+        now = datetime.fromtimestamp(self._clock.time(), UTC)
+        return to_mapping(document, now, budget=self._settings.max_injection_chars)
+
+    def _changed(self, user_id: str | None, facts: tuple[Fact, ...]) -> dict[str, Any]:
+        """The document after a change, which is done even where the rest cannot be read."""
+        try:
+            return self._mapping(replace(self._memory.export(user_id), facts=facts))
+        except HonchoMemoryError as error:
+            logger.warning("memory was changed, but cannot be read: %s", error)
+            return self._mapping(Document(facts=facts))
 
     def _context(self, user_id: str | None) -> str:
         self._lost_user.look_out(user_id)
@@ -327,6 +485,21 @@ class HonchoMemoryManager(MemoryManager):
             raise MemoryManagerError(f"memory cannot be read: {reason}") from error
         logger.warning("memory cannot be read: %s", reason)
         return fallback
+
+
+@contextmanager
+def _in_terms_of_deerflow(done: str) -> Generator[None]:
+    """Raise what DeerFlow understands, where something could not be done."""
+    try:
+        yield
+    except UnknownFact as error:
+        raise KeyError(str(error)) from error
+    except DuplicateFact as error:
+        raise ValueError("Duplicate fact") from error
+    except InvalidFact as error:
+        raise ValueError("confidence" if error.field == "confidence" else str(error)) from error
+    except Exception as error:
+        raise MemoryManagerError(f"memory cannot be {done}: {_reason(error)}") from error
 
 
 @contextmanager

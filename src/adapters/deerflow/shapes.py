@@ -1,46 +1,16 @@
-"""What DeerFlow expects of a memory: its document, and what a search finds."""
+"""What DeerFlow gets to see of a search, and asks it with."""
 
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime
 from typing import Any
 
+from honcho_memory.domain.document import fact_mapping, iso
 from honcho_memory.domain.identity import Identities
 from honcho_memory.domain.results import Fact, SaidMessage
 from honcho_memory.domain.text import repair
 
-DOCUMENT_VERSION = "1.0"
-USER_SECTIONS = ("workContext", "personalContext", "topOfMind")
-HISTORY_SECTIONS = ("recentMonths", "earlierContext", "longTermBackground")
-NO_THREAD = "manual"
-"""The source of a fact that no thread is known for; DeerFlow shows any other as a link to one."""
 DEFAULT_TOP_K = 5
-
-
-def iso(moment: datetime) -> str:
-    """A moment as ISO 8601 in UTC, with Z."""
-    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
-
-
-def document(summary: str, now: datetime) -> dict[str, Any]:
-    """A memory document with every field that DeerFlow's settings page can import again.
-
-    Args:
-        summary: What is known of the user.
-        now: The document is made on demand, so this is when everything in it was last updated.
-    """
-
-    def section(text: str = "") -> dict[str, str]:
-        return {"summary": text, "updatedAt": iso(now)}
-
-    return {
-        "version": DOCUMENT_VERSION,
-        "lastUpdated": iso(now),
-        "user": {name: section() for name in USER_SECTIONS} | {"workContext": section(summary)},
-        "history": {name: section() for name in HISTORY_SECTIONS},
-        "facts": [],
-    }
 
 
 def found_item(found: Fact | SaidMessage, identities: Identities) -> dict[str, Any]:
@@ -50,14 +20,7 @@ def found_item(found: Fact | SaidMessage, identities: Identities) -> dict[str, A
     one, and nobody has given it the other.
     """
     if isinstance(found, Fact):
-        return {
-            "id": found.id,
-            "content": repair(found.content),
-            "category": found.category,
-            "confidence": found.confidence,
-            "createdAt": iso(found.created_at),
-            "source": found.thread_id or NO_THREAD,
-        }
+        return fact_mapping(found)
     return {
         "content": repair(found.content),
         "category": found.category,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import httpx
 
@@ -141,14 +141,20 @@ class HttpHoncho(HttpManagement):
         return tuple(item.stored() for item in found)
 
     def query_conclusions(
-        self, workspace: str, peer: str, query: str, *, limit: int, timeout: float
+        self,
+        workspace: str,
+        peer: str,
+        query: str,
+        *,
+        limit: int,
+        ids: Collection[str] | None = None,
+        timeout: float,
     ) -> tuple[Conclusion, ...]:
         """See `MemoryReads.query_conclusions`; what does not exist has none."""
-        body = {
-            "query": query,
-            "top_k": limit,
-            "filters": {"observer_id": peer, "observed_id": peer},
-        }
+        filters: dict[str, object] = {"observer_id": peer, "observed_id": peer}
+        if ids is not None:
+            filters["id"] = {"in": sorted(ids)}
+        body = {"query": query, "top_k": limit, "filters": filters}
         path = path_of(workspace, "conclusions", "query")
         try:
             found = self._caller.post(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from honcho_memory.adapters.in_memory import limits
 from honcho_memory.adapters.in_memory.faults import Request
@@ -135,7 +135,14 @@ class InMemoryHoncho(InMemoryManagement):
         return self._ask(Request("search_messages", workspace, peer=author), carry_out, timeout)
 
     def query_conclusions(
-        self, workspace: str, peer: str, query: str, *, limit: int, timeout: float
+        self,
+        workspace: str,
+        peer: str,
+        query: str,
+        *,
+        limit: int,
+        ids: Collection[str] | None = None,
+        timeout: float,
     ) -> tuple[Conclusion, ...]:
         """See `MemoryReads.query_conclusions`."""
 
@@ -143,7 +150,8 @@ class InMemoryHoncho(InMemoryManagement):
             limits.check_limit(limit)
             limits.check_query(query)
             own = self._store.workspace(workspace).own_conclusions(peer)
-            return tuple(each.conclusion() for each in nearest(own, query, limit))
+            wanted = own if ids is None else [each for each in own if each.id in ids]
+            return tuple(each.conclusion() for each in nearest(wanted, query, limit))
 
         return self._ask(Request("query_conclusions", workspace, peer=peer), carry_out, timeout)
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from honcho_memory.adapters.in_memory import InMemoryHoncho
+from honcho_memory.application.fact_store import FactStore
 from honcho_memory.application.requests import Requests
 from honcho_memory.application.searching import Searching
 from honcho_memory.domain.errors import HonchoNotFound, HonchoUnavailable
@@ -40,7 +41,9 @@ def _known(honcho: InMemoryHoncho) -> None:
 @pytest.fixture
 def search(honcho: InMemoryHoncho, requests: Requests) -> Searching:
     """A search through the whole workspace."""
-    return Searching(honcho, requests, Identities(), deadline=4, only_user=False)
+    return Searching(
+        honcho, requests, FactStore(honcho, requests, Identities()), deadline=4, only_user=False
+    )
 
 
 def kinds(hits: tuple[Fact | SaidMessage, ...]) -> tuple[int, int]:
@@ -63,7 +66,9 @@ def test_facts_fill_up_what_messages_lack(honcho: InMemoryHoncho, requests: Requ
     """Where few messages were said, more facts are given."""
     honcho.add_conclusion("other", ADA.peer, "likes food")
     honcho.add_conclusion("other", ADA.peer, "likes wine")
-    search = Searching(honcho, requests, Identities(), deadline=4, only_user=False)
+    search = Searching(
+        honcho, requests, FactStore(honcho, requests, Identities()), deadline=4, only_user=False
+    )
 
     assert (2, 0) == kinds(search.search(User("other", ADA.peer), "food", top_k=2))
 
@@ -111,7 +116,9 @@ def test_nobody_elses_facts_are_found(search: Searching) -> None:
 
 def test_a_search_can_be_kept_to_the_user(honcho: InMemoryHoncho, requests: Requests) -> None:
     """With `search_scope: user` nobody else's messages are found."""
-    search = Searching(honcho, requests, Identities(), deadline=4, only_user=True)
+    search = Searching(
+        honcho, requests, FactStore(honcho, requests, Identities()), deadline=4, only_user=True
+    )
 
     assert (3, 3) == kinds(search.search(ADA, "food", top_k=100))
 

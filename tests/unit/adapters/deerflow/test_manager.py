@@ -27,7 +27,7 @@ def no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_can_be_tried_without_a_server() -> None:
     """A Honcho kept in memory takes the place of the one at `base_url`."""
     clock = ManualClock()
-    manager = HonchoMemoryManager(honcho=InMemoryHoncho(), clock=clock)
+    manager = HonchoMemoryManager(honcho=InMemoryHoncho(clock=clock), clock=clock)
 
     manager.add("t", [{"role": "user", "id": "1", "content": "I cycle."}], user_id="ada")
     assert manager.shutdown_flush(30.0)

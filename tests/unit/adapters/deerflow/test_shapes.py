@@ -3,35 +3,16 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 
-from deerflow_host.document import Document
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honcho_memory.adapters.deerflow.shapes import document, found_item, how_many, iso
+from honcho_memory.adapters.deerflow.shapes import found_item, how_many
 from honcho_memory.domain.identity import Identities
 from honcho_memory.domain.results import Fact, SaidMessage
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
-
-
-def test_a_moment_is_in_utc_with_z() -> None:
-    """DeerFlow's settings page reads no other offset."""
-    in_lisbon = NOON.astimezone(timezone(timedelta(hours=1)))
-
-    assert "2026-03-01T12:00:00Z" == iso(in_lisbon)
-    assert "2026-03-01T12:00:00.000001Z" == iso(NOON + timedelta(microseconds=1))
-
-
-def test_a_document_can_be_imported_again() -> None:
-    """The settings page needs every section, also of a user of whom nothing is known."""
-    for summary in ("She cycles.", ""):
-        made = Document.model_validate(document(summary, NOON))
-
-        assert made.can_be_imported()
-        assert summary == made.user.work_context.summary
-        assert "2026-03-01T12:00:00Z" == made.last_updated
 
 
 def test_a_fact_has_what_the_tools_need() -> None:
