@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ from delivery_world import (
     NAMED,
     RULES,
     SERVER,
+    SETTLE_TIME,
     STUMBLED_OVER,
     UNNAMED,
     DiskStorage,
@@ -85,6 +87,7 @@ class Thread:
     state: list[Raw] = field(default_factory=list[Raw])
     said: dict[str, str] = field(default_factory=dict[str, str])
     gone: set[str] = field(default_factory=set[str])
+    cleared: set[str] = field(default_factory=set[str])
     unnamed: int = 0
     machine: Storage | None = None
 
@@ -92,6 +95,16 @@ class Thread:
     def session(self) -> str:
         """The session id."""
         return Identities().session(self.id)
+
+    def asked_at(self, message: Raw) -> float:
+        """When the user said a message, or what it answers; infinity where nobody knows."""
+        times = [math.inf]
+        for each in self.state:
+            if "created_at" in each:
+                times.append(each["created_at"])
+            if each is message:
+                break
+        return times[-1]
 
     def last(self, kind: str) -> int:
         """The place of the newest message of a kind; -1 when there is none."""
@@ -117,10 +130,12 @@ class DeliveryMachine(RuleBasedStateMachine):
         self.answered_500 = 0
         self.stumbles = False
         self.was_put_back = False
+        self.cleared_at = 0.0
+        self.tried_to_clear_at = 0.0
 
     def start(self, storage: Storage) -> Process:
         """Start a process."""
-        return Process(storage, self.world.honcho, self.world.clock)
+        return Process(storage, self.world.honcho, self.world.clock, self.world.advance)
 
     def restart(self, process: Process) -> None:
         """Start a process in the place of one that is gone."""
@@ -274,6 +289,10 @@ class DeliveryMachine(RuleBasedStateMachine):
         for message in part:
             if message.get("name") != "summary":
                 thread.said.setdefault(message["id"], message["content"])
+                if thread.asked_at(message) <= self.cleared_at:
+                    thread.cleared.add(message["id"])
+                if thread.asked_at(message) <= self.tried_to_clear_at:
+                    thread.gone.add(message["id"])
 
     def may_take(self, storage: Storage) -> bool:
         """Whether no other machine holds something undelivered, which it could not know of."""
@@ -390,8 +409,37 @@ class DeliveryMachine(RuleBasedStateMachine):
         if what == "deleted":
             honcho.finish_deletions()
         if what == "clock" and not self.world.expects_late_requests:
+            seconds = abs(seconds) if self.tried_to_clear_at else seconds
             self.world.clock.jump(seconds)
             self.was_put_back = self.was_put_back or seconds < 0
+
+    @rule(process=PROCESS, steps=st.sampled_from([0, 0, 0, *range(1, 40)]))
+    def clear(self, process: int, steps: int) -> None:
+        """The user clears their memory; where that fails, all of it may be gone or not."""
+        clearing = self.processes[process]
+        if self.was_put_back or not self.may_take(clearing.storage):
+            return
+        if self.world.expects_late_requests:
+            # Another machine's that comes after the clearing is beyond anybody's reach.
+            self.world.advance(SETTLE_TIME + 1)
+        if steps:
+            clearing.fate.kill(steps)
+        assert USER is not None
+        try:
+            clearing.clear(USER)
+        except Killed:
+            self.restart(clearing)
+        except HonchoRequestError:
+            pass
+        else:
+            for thread in self.known_threads:
+                thread.cleared |= thread.said.keys()
+            self.cleared_at = self.world.clock.time()
+        clearing.fate.spare()
+        for thread in self.known_threads:
+            thread.gone |= thread.said.keys()
+        self.tried_to_clear_at = self.world.clock.time()
+        self.world.advance(1)
 
     def delete_session(self, thread: Thread) -> None:
         """Somebody deletes a session: what was said in it may be gone."""
@@ -446,12 +494,15 @@ class DeliveryMachine(RuleBasedStateMachine):
             gone = {thread.said[key] for key in thread.gone}
             stored = self.stored(thread)
             assert len(set(stored)) == len(stored)
+            assert not {thread.said[key] for key in thread.cleared}.intersection(stored)
             good = [text for text in thread.said.values() if "(" not in text]
             assert [text for text in good if text not in gone] == [
                 text for text in stored if text not in gone
             ]
             bad = {(thread.session, text) for text in thread.said.values() if "(" in text}
-            assert bad == {each for each in refused if each[0] == thread.session}
+            bad = {each for each in bad if each[1] not in gone}
+            here = {each for each in refused if each[0] == thread.session}
+            assert bad == {each for each in here if each[1] not in gone}
 
 
 def workspace() -> str:

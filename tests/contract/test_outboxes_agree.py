@@ -97,7 +97,9 @@ class Histories(RuleBasedStateMachine):
     @rule(data=st.data(), end=st.sampled_from(["delivered", "set aside", "both"]))
     def end(self, data: st.DataObject, end: str) -> None:
         memory, sqlite = data.draw(st.sampled_from(self.claims))
-        places = data.draw(st.sets(st.integers(0, len(memory.rows) - 1))) if memory.rows else set()
+        places = (
+            data.draw(st.sets(st.integers(0, len(memory.rows) - 1))) if memory.rows else set[int]()
+        )
         for outbox, claim in ((self.memory, memory), (self.sqlite, sqlite)):
             numbers = [claim.rows[place].number for place in places]
             if end != "delivered":

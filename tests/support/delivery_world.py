@@ -14,7 +14,10 @@ from typing import Any, Protocol, cast
 from honcho_memory.adapters.in_memory import InMemoryHoncho, InMemoryOutbox, ManualClock
 from honcho_memory.adapters.in_memory.faults import Fault
 from honcho_memory.adapters.sqlite_outbox import SqliteOutbox
+from honcho_memory.application.clearing import Clearing, ClearingRules
 from honcho_memory.application.courier import Courier
+from honcho_memory.application.fact_store import FactStore
+from honcho_memory.application.recalling import Recalling, RecallRules
 from honcho_memory.application.remembering import Remembering, RememberingRules
 from honcho_memory.application.requests import Requests
 from honcho_memory.application.server_state import ServerState
@@ -23,6 +26,7 @@ from honcho_memory.domain.errors import HonchoRejected, HonchoUnavailable
 from honcho_memory.domain.host_messages import MessageReader
 from honcho_memory.domain.identity import Identities, User
 from honcho_memory.domain.messages import Outgoing
+from honcho_memory.domain.results import Cleared
 from honcho_memory.domain.transcript import LengthLimit
 from honcho_memory.ports.honcho import Honcho
 from honcho_memory.ports.outbox import Outbox
@@ -31,6 +35,7 @@ Raw = Mapping[str, Any]
 
 SERVER = "http://honcho.example"
 RULES = CourierRules(SERVER, timeout=10, assistant_peer="deerflow")
+CLEARING = ClearingRules(SERVER, assistant_peer="deerflow", timeout=10, lease=RULES.lease)
 REMEMBERING = RememberingRules(SERVER, Identities(), LengthLimit())
 
 SETTLE_TIME = 14.0
@@ -146,19 +151,32 @@ class MemoryStorage:
 class Process:
     """The objects of one process on a machine."""
 
-    def __init__(self, storage: Storage, honcho: Honcho, clock: ManualClock) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        honcho: Honcho,
+        clock: ManualClock,
+        sleep: Callable[[float], None] | None = None,
+    ) -> None:
         self.storage = storage
         self.outbox = storage.open()
         self.fate = Fate()
         self._fated_outbox = cast("Outbox", _Fated(self.outbox, self.fate))
+        fated_honcho = cast("Honcho", _Fated(honcho, self.fate))
         state = ServerState(clock, jitter=lambda: 0.5)
-        equipment = Equipment(
-            RULES,
-            cast("Honcho", _Fated(honcho, self.fate)),
-            self._fated_outbox,
-            # Time that passes while a request is under way must not race with its end.
-            Requests(state, ManualClock(), limit=8),
-            clock,
+        # Time that passes while a request is under way must not race with its end.
+        requests = Requests(state, ManualClock(), limit=8)
+        equipment = Equipment(RULES, fated_honcho, self._fated_outbox, requests, clock)
+        self._clearing = Clearing(
+            CLEARING,
+            honcho=fated_honcho,
+            requests=requests,
+            store=FactStore(fated_honcho, requests, Identities()),
+            outbox=self._fated_outbox,
+            marks=equipment.marks,
+            recalling=Recalling(RecallRules(), fated_honcho, requests, clock),
+            clock=clock,
+            sleep=sleep or clock.advance,
         )
         self._courier = Courier(equipment, state, jitter=lambda: 0.5)
         self._remembering = Remembering(REMEMBERING, MessageReader(), clock)
@@ -166,6 +184,19 @@ class Process:
     def remember(self, thread: str, messages: Sequence[Raw], user: User) -> None:
         """Accept what is new."""
         self._remembering.accept(self._fated_outbox, thread, messages, user, context={})
+
+    def clear(self, user: User) -> Cleared:
+        """Clear a user's memory.
+
+        Raises:
+            Killed: The process has died on the way.
+        """
+        try:
+            return self._clearing.clear(user)
+        except BaseException as error:
+            if self.fate.is_dead:
+                raise Killed from error
+            raise
 
     def deliver(self) -> int | None:
         """Deliver one lane; None when there is nothing to do now.
