@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from honcho_memory.application.fact_store import BATCH, FactStore, changing
 from honcho_memory.application.recalling import Recalling
@@ -53,17 +54,41 @@ class Importing:
             conclusions = self._store.conclusions(user, user.peer, self._left)
             facts = self._store.stated_in(ledger, conclusions)
             known = {sameness(fact.content) for fact in facts}
-            new: dict[str, FactDraft] = {}
+            new: dict[str, _Placed] = {}
             for place, draft in drafts.items():
                 if sameness(draft.content) not in known:
-                    new[place] = draft
-                    known.add(sameness(draft.content))
+                    new.setdefault(sameness(draft.content), (place, draft))
             try:
-                added = self._add_all(user, list(new.items()), skipped, progress)
+                facts = self._complete(user, ledger, facts, drafts.values())
+                added = self._add_all(user, list(new.values()), skipped, progress)
             finally:
                 self._recalling.forget(user)
             duplicates = len(drafts) - len(new)
             return Imported(len(added), duplicates, tuple(skipped), (*added, *facts))
+
+    def _complete(
+        self, user: User, ledger: Ledger, facts: Sequence[Fact], drafts: Iterable[FactDraft]
+    ) -> tuple[Fact, ...]:
+        """Give known facts that nobody has given a category and a confidence those of the drafts.
+
+        Such facts are Honcho's own, and those of an import that ended before it was noted.
+        """
+        wanted: dict[str, FactDraft] = {}
+        for draft in drafts:
+            wanted.setdefault(sameness(draft.content), draft)
+        completed: dict[str, Fact] = {}
+        for fact in facts:
+            draft = wanted.get(sameness(fact.content))
+            if draft is not None and fact.id not in ledger.entries:
+                completed[fact.id] = replace(
+                    fact, category=draft.category, confidence=draft.confidence
+                )
+        entries = {
+            fact.id: Entry(fact.id, fact.category, fact.confidence) for fact in completed.values()
+        }
+        if entries:
+            self._store.change(user, lambda ledger: ledger.having(entries), self._left)
+        return tuple(completed.get(fact.id, fact) for fact in facts)
 
     def _add_all(
         self, user: User, new: Sequence[_Placed], skipped: list[Skipped], progress: Progress | None

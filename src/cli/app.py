@@ -12,6 +12,7 @@ from honcho_memory.cli.conversation import THREAD, USER
 from honcho_memory.cli.demo import run_demo
 from honcho_memory.cli.doctor import doctor
 from honcho_memory.cli.failing import fail
+from honcho_memory.cli.transfer import export_memory, import_memory
 from honcho_memory.domain.errors import ConfigurationError, HonchoMemoryError
 from honcho_memory.settings import Settings
 
@@ -25,6 +26,8 @@ app = typer.Typer(
 
 app.add_typer(outbox.app, name="outbox")
 app.command()(doctor)
+app.command("export")(export_memory)
+app.command("import")(import_memory)
 
 BaseUrl = Annotated[
     str | None, typer.Option(metavar="URL", help="A Honcho server; without it, one in memory.")

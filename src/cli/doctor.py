@@ -7,10 +7,9 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated
 
 import typer
-import yaml
 from rich.console import Console
 from rich.markup import escape
 
@@ -18,6 +17,13 @@ from honcho_memory.adapters.in_memory import InMemoryOutbox
 from honcho_memory.adapters.sqlite_outbox import SqliteOutbox
 from honcho_memory.application.diagnosis import Finding, Patient, Verdict, diagnose
 from honcho_memory.bootstrap import OUTBOX_FILE, build
+from honcho_memory.cli.settings_file import (
+    ApiKeyEnv,
+    BaseUrl,
+    Config,
+    read_settings,
+    without_outbox,
+)
 from honcho_memory.domain.errors import ConfigurationError
 from honcho_memory.ports.outbox import Outbox
 from honcho_memory.settings import Settings
@@ -30,17 +36,9 @@ MARKS = {
 
 
 def doctor(
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            help="The settings as YAML or JSON: DeerFlow's config.yaml, or a file with the "
-            "settings alone."
-        ),
-    ] = None,
-    base_url: Annotated[str | None, typer.Option(metavar="URL", help="As in the settings.")] = None,
-    api_key_env: Annotated[
-        str | None, typer.Option(metavar="NAME", help="As in the settings.")
-    ] = None,
+    config: Config = None,
+    base_url: BaseUrl = None,
+    api_key_env: ApiKeyEnv = None,
     storage_path: Annotated[str | None, typer.Option(help="As in the settings.")] = None,
     *,
     write: Annotated[
@@ -68,13 +66,11 @@ def _findings(
     config: Path | None, given: Mapping[str, str | None], *, with_write: bool
 ) -> list[Finding]:
     try:
-        mapping = {**(_read(config) if config else {})}
-        mapping |= {name: value for name, value in given.items() if value is not None}
-        settings = Settings.from_mapping(mapping)
+        settings = read_settings(config, given)
     except ConfigurationError as error:
         return [Finding("settings", Verdict.PROBLEM, str(error))]
     # Nothing is to be delivered or created on disk: whatever outbox there is, is only looked at.
-    container = build(settings.model_copy(update={"storage_path": "", "delivery": None}))
+    container = build(without_outbox(settings))
     outbox = _outbox(settings)
     try:
         patient = Patient(
@@ -92,22 +88,6 @@ def _findings(
         if outbox is not None:
             outbox.close()
         container.shutdown_resources()
-
-
-def _read(path: Path) -> Mapping[str, Any]:
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        # Not the error's own text: a parser quotes lines, and one may hold a key.
-        raise ConfigurationError(f"{path} cannot be read: {type(error).__name__}") from None
-    if not isinstance(content, Mapping):
-        raise ConfigurationError(f"{path} must hold a mapping")
-    settings = cast("Mapping[str, Any]", content)
-    memory = settings.get("memory")
-    if not isinstance(memory, Mapping):
-        return settings
-    of_backend = cast("Mapping[str, Any]", memory).get("backend_config")
-    return cast("Mapping[str, Any]", of_backend) if isinstance(of_backend, Mapping) else {}
 
 
 def _outbox(settings: Settings) -> Outbox | None:

@@ -131,6 +131,29 @@ def test_an_import_that_fails_can_be_taken_up_again(
     assert {(f"fact {n}", "habit", 0.5) for n in range(150)} == facts(memory)
 
 
+def test_what_nobody_has_categorized_takes_the_documents_word(
+    memory: HonchoMemory, honcho: InMemoryHoncho
+) -> None:
+    """An import that ended before its ledger was written is made whole by the next one."""
+    added = memory.add_fact("Likes tea", user_id="ada", category="goal", confidence=0.9)
+    put = honcho.put_peer_metadata
+
+    def fail(*args: Any, **more: Any) -> None:
+        raise HonchoRejected("x", status=409)
+
+    honcho.put_peer_metadata = fail  # type: ignore[method-assign]
+    given = document("Likes rye", "LIKES TEA", category="behavior", confidence=0.7)
+    with pytest.raises(HonchoRejected):
+        memory.import_document(given, user_id="ada")
+    honcho.put_peer_metadata = put  # type: ignore[method-assign]
+
+    imported = memory.import_document(given, user_id="ada")
+
+    assert (0, 2) == (imported.added, imported.duplicates)
+    assert {("Likes tea", "goal", 0.9), ("Likes rye", "behavior", 0.7)} == facts(memory)
+    assert added.fact in imported.facts
+
+
 def test_a_document_without_facts_is_imported(memory: HonchoMemory) -> None:
     """Nothing happens."""
     assert Imported() == memory.import_document({}, user_id="ada")
