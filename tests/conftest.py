@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import settings
+
+# The suites to inherit are not tests by name, but their assertions should explain themselves too.
+pytest.register_assert_rewrite("tests.contract")
 
 # The speed of the machine is not what is tested.
 settings.register_profile("quick", deadline=None)

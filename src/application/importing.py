@@ -78,10 +78,10 @@ class Importing:
             wanted.setdefault(sameness(draft.content), draft)
         completed: dict[str, Fact] = {}
         for fact in facts:
-            draft = wanted.get(sameness(fact.content))
-            if draft is not None and fact.id not in ledger.entries:
+            said = wanted.get(sameness(fact.content))
+            if said is not None and fact.id not in ledger.entries:
                 completed[fact.id] = replace(
-                    fact, category=draft.category, confidence=draft.confidence
+                    fact, category=said.category, confidence=said.confidence
                 )
         entries = {
             fact.id: Entry(fact.id, fact.category, fact.confidence) for fact in completed.values()

@@ -80,7 +80,11 @@ def read_document(raw: object) -> tuple[dict[str, FactDraft], list[Skipped]]:
     if not isinstance(raw, Mapping):
         raise InvalidFact(f"a memory document must be a mapping, not {type(raw).__name__}")
     document = cast("Mapping[str, object]", raw)
-    facts = document.get("facts") or list[object]()
+    if not document.keys() & {"facts", *SECTIONS}:
+        raise InvalidFact("a memory document must have facts or summaries, and this has neither")
+    facts = document.get("facts")
+    if facts is None:
+        facts = list[object]()
     if not isinstance(facts, list):
         raise InvalidFact(
             f"the facts of a memory document must be a list, not {type(facts).__name__}"

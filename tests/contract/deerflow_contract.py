@@ -6,15 +6,15 @@ import asyncio
 import json
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NoReturn, Protocol, cast
+from typing import Any, cast
 
 import pytest
 from blockbuster import blockbuster_ctx
-from deerflow.agents.memory.manager import MemoryManager, MemoryManagerError
+from deerflow.agents.memory.manager import MemoryManagerError
 from deerflow_host import (
     Gateway,
     Host,
@@ -24,13 +24,12 @@ from deerflow_host import (
     Thread,
     ai,
     human,
-    make_manager,
     resolve,
     system,
     tool,
 )
 from deerflow_host.document import Document
-from strict_honcho import RunningServer, running_server
+from strict_honcho import RunningServer
 
 import honcho_memory
 from honcho_memory import ConfigurationError
@@ -39,13 +38,27 @@ from honcho_memory.adapters.sqlite_outbox import SqliteOutbox
 from honcho_memory.bootstrap import OUTBOX_FILE
 from honcho_memory.domain.identity import Identities
 
-USER = "ada@example.org"
-PATIENCE = 60.0
-KEY = "sk-a-key-that-nobody-may-see"
-BY_COLON = "honcho_memory.adapters.deerflow:HonchoMemoryManager"
-BY_DOT = "honcho_memory.adapters.deerflow.HonchoMemoryManager"
-FAIL_CLOSED = {"read": "fail_closed"}
-NOBODY = [None, ""]
+from .deerflow_suite import (
+    BY_COLON,
+    BY_DOT,
+    FAIL_CLOSED,
+    KEY,
+    NOBODY,
+    PATIENCE,
+    USER,
+    BrokenHoncho,
+    DeerFlowSuite,
+    Make,
+    add,
+    delivered,
+    peer,
+    run,
+    said,
+    stored,
+    texts,
+    turn,
+    workspace,
+)
 
 ANSWER_TO_A_QUESTION = {
     "version": 1,
@@ -103,27 +116,6 @@ TOP_K: list[tuple[Any, int]] = [
 ]
 
 
-class Make(Protocol):
-    """Makes a manager as DeerFlow does, with a writable folder and its hooks."""
-
-    def __call__(
-        self, backend_config: Mapping[str, Any] | None = ..., /, **more: Any
-    ) -> HonchoMemoryManager: ...
-
-
-class BrokenHoncho:
-    """A Honcho whose adapter has a bug in every read, and no room for writes either."""
-
-    def _fail(self, *_: object, **__: object) -> NoReturn:
-        raise RuntimeError(f"what the user said, and {KEY}")
-
-    add_messages = find_messages = configure_peer = _fail
-    representation = peer_card = search_messages = query_conclusions = _fail
-
-    def close(self) -> None:
-        pass
-
-
 class NoExecutor(ThreadPoolExecutor):
     """The host's own executor, which is not for its backends."""
 
@@ -157,92 +149,8 @@ def _async_search(manager: HonchoMemoryManager) -> Any:
 READS: list[Read] = [_context, _search, _document, _async_context, _async_search]
 
 
-def turn(number: int) -> list[Message]:
-    """One turn with tools."""
-    return [
-        human(f"question {number}", f"h{number}"),
-        ai("Let me look…", f"c{number}", tools=["web_search"]),
-        tool("found", f"t{number}"),
-        ai(f"answer {number}", f"a{number}"),
-    ]
-
-
-def said(turns: int) -> list[str]:
-    """What belongs into memory of so many turns."""
-    return [text for n in range(1, turns + 1) for text in (f"question {n}", f"answer {n}")]
-
-
-async def run(host: Host, thread: Thread, number: int) -> None:
-    """Run a turn, and wait until what was said in it is delivered."""
-    await host.run(thread, *turn(number))
-    await delivered(host.manager)
-
-
-async def delivered(manager: MemoryManager) -> None:
-    """Wait until everything is in Honcho."""
-    assert await asyncio.to_thread(manager.shutdown_flush, PATIENCE)
-
-
-def add(manager: HonchoMemoryManager, thread_id: str, *messages: object, user: str = USER) -> None:
-    """Hand over messages, and wait until they are in Honcho."""
-    manager.add(thread_id, messages, user_id=user)
-    assert manager.shutdown_flush(PATIENCE)
-
-
-def workspace(user: str = USER) -> str:
-    """The user's workspace, by the rule of the settings' defaults."""
-    who = Identities().user(user)
-    assert who is not None
-    return who.workspace
-
-
-def peer(user: str = USER) -> str:
-    """The user's peer, by the rule of the settings' defaults."""
-    who = Identities().user(user)
-    assert who is not None
-    return who.peer
-
-
-def stored(
-    server: RunningServer, thread_id: str, *, user: str = USER, named: str | None = None
-) -> list[tuple[str, str]]:
-    """Who said what in a thread, as the server holds it."""
-    session = Identities().session(thread_id)
-    messages = server.state.messages(named or workspace(user), session)
-    return [(message.peer_id, message.content) for message in messages]
-
-
-def texts(server: RunningServer, thread_id: str) -> list[str]:
-    """What was said in a thread, as the server holds it."""
-    return [text for _, text in stored(server, thread_id)]
-
-
-class DeerFlowContract:
-    """The suite; who inherits it says which DeerFlow it runs under."""
-
-    @pytest.fixture
-    def server(self) -> Iterator[RunningServer]:
-        """A strict Honcho over a real socket."""
-        with running_server() as server:
-            yield server
-
-    @pytest.fixture
-    def make(self, server: RunningServer, tmp_path: Path) -> Iterator[Make]:
-        """Makes managers that talk to the server, and closes them."""
-        made: list[HonchoMemoryManager] = []
-
-        def make(
-            backend_config: Mapping[str, Any] | None = None, /, **more: Any
-        ) -> HonchoMemoryManager:
-            config = {"base_url": server.url, **(backend_config or {})}
-            manager = make_manager(resolve(BY_COLON), config, storage_path=tmp_path, **more)
-            assert isinstance(manager, HonchoMemoryManager)
-            made.append(manager)
-            return manager
-
-        yield make
-        for manager in made:
-            manager.close()
+class DeerFlowContract(DeerFlowSuite):
+    """Writing and reading; who inherits it says which DeerFlow it runs under."""
 
     @pytest.mark.parametrize("name", [BY_COLON, BY_DOT])
     def test_it_is_found_by_its_path(self, name: str) -> None:

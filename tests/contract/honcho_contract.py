@@ -663,6 +663,22 @@ class HonchoContract:
         assert len({each.id for each in found}) == 2
         assert all(each.created_at.utcoffset() is not None for each in found)
 
+    def test_queries_among_some_conclusions(
+        self, outside: Outside, honcho: Honcho, workspace: str
+    ) -> None:
+        """Only those are found, of the observer's own, however near others are."""
+        outside.set_card(workspace, USER, [])
+        for content in ["Likes tea", "Plays the piano", "Owns a boat"]:
+            outside.add_conclusion(workspace, USER, content)
+        every = honcho.query_conclusions(workspace, USER, "tea", limit=10, timeout=TIMEOUT)
+        wanted = {each.id: each.content for each in every if each.content != "Likes tea"}
+
+        found = honcho.query_conclusions(
+            workspace, USER, "tea", limit=10, ids=[*wanted, "no-such-id"], timeout=TIMEOUT
+        )
+
+        assert wanted == {each.id: each.content for each in found}
+
     def test_fills_a_query_up(self, outside: Outside, honcho: Honcho, workspace: str) -> None:
         """A query gives as many conclusions as it may, near or not."""
         outside.set_card(workspace, USER, [])

@@ -9,12 +9,17 @@ import pytest
 from deerflow_host import Gateway
 
 from .deerflow_contract import DeerFlowContract
+from .deerflow_management_contract import DeerFlowManagementContract
 
 if not hasattr(contract, "IS_DOUBLE"):
     pytest.skip("the real DeerFlow is installed and used instead", allow_module_level=True)
 
 
 class TestDouble(DeerFlowContract):
+    pass
+
+
+class TestManagementUnderDouble(DeerFlowManagementContract):
     pass
 
 

@@ -156,7 +156,7 @@ def test_what_nobody_has_categorized_takes_the_documents_word(
 
 def test_a_document_without_facts_is_imported(memory: HonchoMemory) -> None:
     """Nothing happens."""
-    assert Imported() == memory.import_document({}, user_id="ada")
+    assert Imported() == memory.import_document({"facts": None, "user": {}}, user_id="ada")
 
 
 def test_what_is_no_document_is_refused(memory: HonchoMemory, honcho: InMemoryHoncho) -> None:

@@ -259,6 +259,15 @@ def test_conclusions_are_queried(answered: Answered) -> None:
     )
 
 
+def test_conclusions_are_queried_by_their_ids(answered: Answered) -> None:
+    """The filter of the server's own language names them."""
+    wire = Wire([])
+
+    answered(wire).query_conclusions("ws", "ada", "x", limit=3, ids={"b", "a"}, timeout=5)
+
+    assert {"in": ["a", "b"]} == wire.body["filters"]["id"]
+
+
 def test_nobody_has_no_conclusions(answered: Answered) -> None:
     """A server that calls the peer unknown has no conclusions about it."""
     wire = Wire({"detail": "Peer ada not found in workspace ws"}, status=404)
