@@ -4,6 +4,7 @@ from honcho_memory.application.memory import HonchoMemory, Stats
 from honcho_memory.bootstrap import open_memory
 from honcho_memory.domain.errors import (
     ConfigurationError,
+    DuplicateFact,
     HonchoMemoryError,
     HonchoNotFound,
     HonchoProtocolError,
@@ -11,17 +12,36 @@ from honcho_memory.domain.errors import (
     HonchoRequestError,
     HonchoUnauthorized,
     HonchoUnavailable,
+    InvalidFact,
+    NoUser,
     OutboxError,
     OutboxFull,
     OutboxUnavailable,
+    UnknownFact,
 )
 from honcho_memory.domain.host_messages import MessageReader
 from honcho_memory.domain.messages import Message, Role
-from honcho_memory.domain.results import Fact, Found, Outcome, Recall, SaidMessage
+from honcho_memory.domain.results import (
+    Changed,
+    Cleared,
+    Document,
+    Fact,
+    Found,
+    Imported,
+    Outcome,
+    Recall,
+    SaidMessage,
+    Skipped,
+)
+from honcho_memory.ports.host import Memory
 from honcho_memory.settings import Settings
 
 __all__ = [
+    "Changed",
+    "Cleared",
     "ConfigurationError",
+    "Document",
+    "DuplicateFact",
     "Fact",
     "Found",
     "HonchoMemory",
@@ -32,8 +52,12 @@ __all__ = [
     "HonchoRequestError",
     "HonchoUnauthorized",
     "HonchoUnavailable",
+    "Imported",
+    "InvalidFact",
+    "Memory",
     "Message",
     "MessageReader",
+    "NoUser",
     "OutboxError",
     "OutboxFull",
     "OutboxUnavailable",
@@ -42,6 +66,8 @@ __all__ = [
     "Role",
     "SaidMessage",
     "Settings",
+    "Skipped",
     "Stats",
+    "UnknownFact",
     "open_memory",
 ]

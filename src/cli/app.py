@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from typing import Annotated
 
 import typer
@@ -18,10 +19,10 @@ from honcho_memory.settings import Settings
 
 app = typer.Typer(
     name="honcho-memory",
-    help="Long-term memory of an agent's users through a Honcho server.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 app.add_typer(outbox.app, name="outbox")
@@ -36,6 +37,23 @@ ApiKeyEnv = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="The environment variable that holds the API key."),
 ]
+
+
+def _say_version(wanted: bool) -> None:  # noqa: FBT001 - so does typer call it
+    if wanted:
+        typer.echo(f"honcho-memory {version('honcho-memory')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    *,
+    _version: Annotated[
+        bool,
+        typer.Option("--version", callback=_say_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Long-term memory of an agent's users through a Honcho server."""
 
 
 @app.command()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import runpy
 import sys
 from collections.abc import Iterator, Sequence
+from importlib.metadata import version
 
 import pytest
 from strict_honcho import RunningServer, running_server
@@ -127,3 +129,21 @@ def test_the_command_is_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
         cli.main()
 
     assert 0 == stopped.value.code
+
+
+def test_the_version_is_the_packages() -> None:
+    """What a bug report should say."""
+    assert (0, f"honcho-memory {version('honcho-memory')}\n") == run("--version")
+
+
+def test_the_command_is_the_modules_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where scripts are not on the path, `python -m honcho_memory` is."""
+    monkeypatch.setattr(sys, "argv", ["honcho-memory", "identity", "ada", "-h"])
+
+    with pytest.raises(SystemExit) as caught:
+        runpy.run_module("honcho_memory", run_name="__main__")
+
+    assert 0 == caught.value.code
+    assert "stand for" in capsys.readouterr().out
