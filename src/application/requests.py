@@ -20,9 +20,9 @@ T = TypeVar("T")
 class Requests:
     """Runs requests on threads of its own and stops waiting for them in time.
 
-    A name resolution that hangs, or an answer that comes a byte at a time, cannot be interrupted:
-    its thread is left to end by itself. There are never more than `limit` of them; those of the
-    process that this one was forked from do not count.
+    A name resolution that hangs cannot be interrupted: its thread is left to end by itself.
+    There are never more than `limit` of them; those of the process that this one was forked from
+    do not count.
 
     Args:
         state: Holds requests back while Honcho is down.

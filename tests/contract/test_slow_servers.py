@@ -26,6 +26,7 @@ from slow_sockets import (
     drips_headers,
     endless_body,
     full_backlog,
+    interim_answers,
     silent,
     silent_about_the_card,
     slow_server,
@@ -98,13 +99,18 @@ ENDS_BY_ITSELF = [
     ),
     *(
         pytest.param(server_that(treat), id=treat.__name__)
-        for treat in (silent, drips_body, endless_body, cut, cut_in_the_body)
+        for treat in (
+            silent,
+            drips_headers,
+            interim_answers,
+            drips_body,
+            endless_body,
+            cut,
+            cut_in_the_body,
+        )
     ),
 ]
-ENDS_WHEN_RELEASED = [
-    pytest.param(name_resolution, id="name_resolution"),
-    pytest.param(server_that(drips_headers), id="drips_headers"),
-]
+ENDS_WHEN_RELEASED = [pytest.param(name_resolution, id="name_resolution")]
 READS = [pytest.param(recall, id="recall"), pytest.param(search, id="search")]
 
 

@@ -98,12 +98,12 @@ class SlowTime:
             if not self._changed.wait_for(lambda: self._hanging >= count, PATIENCE):
                 raise TimeoutError(f"{self._hanging} of {count} requests hang")
 
-    def drip(self, connection: socket.socket) -> bool:
-        """Let a tick pass, and send bytes until a request has noticed; False once it hangs up."""
+    def drip(self, connection: socket.socket, drop: bytes = b" ") -> bool:
+        """Let a tick pass, and send drops until a request has noticed; False once it hangs up."""
         reads = self._reads
         self.advance(TICK)
         while self._reads == reads:
-            connection.sendall(b" ")
+            connection.sendall(drop)
             if select.select([connection], [], [], _BLINK)[0]:
                 return False
         return True
@@ -207,9 +207,14 @@ def silent(_connection: socket.socket, _request: bytes, time: SlowTime) -> None:
 def drips_headers(connection: socket.socket, _request: bytes, time: SlowTime) -> None:
     """Begin to answer, and never come to the end of a header."""
     connection.sendall(_HEAD + b"X-Slow: ")
-    with time.hanging() as released:
-        while not released.wait(_BLINK):
-            connection.sendall(b"x")
+    while time.drip(connection):
+        pass
+
+
+def interim_answers(connection: socket.socket, _request: bytes, time: SlowTime) -> None:
+    """Say again and again that the answer is about to come."""
+    while time.drip(connection, b"HTTP/1.1 103 Early Hints\r\n\r\n"):
+        pass
 
 
 def drips_body(connection: socket.socket, _request: bytes, time: SlowTime) -> None:

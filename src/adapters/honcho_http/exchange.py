@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from typing import cast
 
 import httpx
 
-from honcho_memory.adapters.honcho_http.deadline import Deadline, TimeoutsLeft
+from honcho_memory.adapters.honcho_http.deadline import (
+    Deadline,
+    NetworkStream,
+    TimeoutsLeft,
+    hold_to_deadlines,
+    running,
+)
 from honcho_memory.ports.clock import Clock
 
 MAX_BODY_BYTES = 16 * 1024 * 1024
@@ -17,6 +24,7 @@ where JSON has to escape them, 15 MB."""
 
 _CONNECTION_WAS_CLOSED = (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
 _SENDING = (".send_request_headers.started", ".send_request_body.started")
+_CONNECTED = (".connect_tcp.complete", ".start_tls.complete")
 _BODY_UNREAD_FROM = 500
 
 
@@ -87,6 +95,10 @@ class _Attempt:
 
     def run(self) -> Answer:
         self._deadline.check(sent=False)
+        with running(self._deadline):
+            return self._exchange()
+
+    def _exchange(self) -> Answer:
         response = self._client.send(self._build(), stream=True, follow_redirects=False)
         self.answered = True
         with closing(response):
@@ -110,7 +122,7 @@ class _Attempt:
             },
         )
 
-    def _trace(self, event: str, _info: Mapping[str, object]) -> None:
+    def _trace(self, event: str, info: Mapping[str, object]) -> None:
         """Hear from httpcore what it is about to do, and stop it when it is too late.
 
         Looking up a name is not covered by any time-out: what took too long is not sent any
@@ -120,6 +132,8 @@ class _Attempt:
             self._deadline.check(sent=False)
         elif event.startswith("connection.connect_"):
             self.connected = True
+        if event.endswith(_CONNECTED):
+            hold_to_deadlines(cast("NetworkStream", info["return_value"]))
 
     def _read(self, response: httpx.Response) -> bytes:
         announced = response.headers.get("Content-Length", "")
