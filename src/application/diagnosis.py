@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,10 +10,12 @@ from datetime import UTC, datetime
 from enum import StrEnum
 
 from honcho_memory.domain.errors import (
+    HonchoNotFound,
     HonchoProtocolError,
     HonchoRejected,
     HonchoRequestError,
     HonchoUnauthorized,
+    HonchoUnavailable,
     OutboxError,
 )
 from honcho_memory.domain.messages import Outgoing
@@ -21,6 +24,7 @@ from honcho_memory.ports.honcho import Honcho
 from honcho_memory.ports.outbox import Outbox
 
 CHECK_PEER = "honcho-memory-doctor"
+SCRATCH_SESSION = "scratch"
 MOST_SKEW = 60.0
 """Seconds that the clocks of host and server may differ."""
 DELETION_TRIES = 30
@@ -109,7 +113,12 @@ def _server(patient: Patient) -> Finding:
     except HonchoRejected as error:
         text = f"{patient.server} refuses a read ({error}): is it a Honcho v3?"
     except HonchoRequestError as error:
-        text = f"{patient.server} cannot be reached ({error}): is it running, and base_url right?"
+        if isinstance(error, HonchoUnavailable) and error.status is not None:
+            text = f"{patient.server} answers with a failure ({error}): is it a Honcho, and well?"
+        else:
+            text = (
+                f"{patient.server} cannot be reached ({error}): is it running, and base_url right?"
+            )
     else:
         return Finding("server", Verdict.OK, f"{patient.server} is a Honcho v3 and takes the key")
     return Finding("server", Verdict.PROBLEM, text)
@@ -134,38 +143,51 @@ def _clock(patient: Patient) -> Finding:
 
 def _round_trip(patient: Patient, sleep: Callable[[float], None]) -> Finding:
     """Write a message into a scratch workspace, find it, and remove all of it."""
-    workspace, session = f"{CHECK_PEER}-{uuid.uuid4().hex[:12]}", "scratch"
-    honcho, timeout, key = patient.honcho, patient.timeout, "check"
-    now = datetime.fromtimestamp(patient.clock.time(), UTC)
-    message = Outgoing(key, CHECK_PEER, "check", now, {"host_message_id": key})
+    workspace = f"{CHECK_PEER}-{uuid.uuid4().hex[:12]}"
+    problem = ""
     try:
-        honcho.configure_peer(workspace, CHECK_PEER, observe_me=False, timeout=timeout)
-        honcho.add_messages(workspace, session, [message], timeout=timeout)
-        found = honcho.find_messages(workspace, session, [key], timeout=timeout).items
-        honcho.delete_session(workspace, session, timeout=timeout)
-        is_removed = _remove_workspace(patient, workspace, sleep)
+        if not _write_and_find(patient, workspace):
+            problem = "a message that was stored is not found again"
     except HonchoRequestError as error:
-        return Finding("write", Verdict.PROBLEM, f"a message cannot be written and read: {error}")
-    if len(found) != 1:
-        return Finding("write", Verdict.PROBLEM, "a message that was stored is not found again")
-    if not is_removed:
+        problem = f"a message cannot be written and read: {error}"
+    is_removed = _remove_scratch(patient, workspace, sleep)
+    left = f"the scratch workspace {workspace} could not be removed: delete it"
+    if problem:
         return Finding(
-            "write",
-            Verdict.WARNING,
-            f"writing works, but the empty workspace {workspace} could not be removed: delete it",
+            "write", Verdict.PROBLEM, problem if is_removed else f"{problem}; and {left}"
         )
+    if not is_removed:
+        return Finding("write", Verdict.WARNING, f"writing works, but {left}")
     return Finding("write", Verdict.OK, "a message was written, found and removed again")
 
 
-def _remove_workspace(patient: Patient, workspace: str, sleep: Callable[[float], None]) -> bool:
-    """Delete it once its session is gone, which happens in the background."""
-    for _ in range(DELETION_TRIES):
-        try:
-            patient.honcho.delete_workspace(workspace, timeout=patient.timeout)
-        except HonchoRejected:
-            sleep(1.0)
-        else:
-            return True
+def _write_and_find(patient: Patient, workspace: str) -> bool:
+    honcho, timeout, key = patient.honcho, patient.timeout, "check"
+    now = datetime.fromtimestamp(patient.clock.time(), UTC)
+    message = Outgoing(key, CHECK_PEER, "check", now, {"host_message_id": key})
+    honcho.configure_peer(workspace, CHECK_PEER, observe_me=False, timeout=timeout)
+    honcho.add_messages(workspace, SCRATCH_SESSION, [message], timeout=timeout)
+    found = honcho.find_messages(workspace, SCRATCH_SESSION, [key], timeout=timeout).items
+    return len(found) == 1
+
+
+def _remove_scratch(patient: Patient, workspace: str, sleep: Callable[[float], None]) -> bool:
+    """Delete the session, which happens in the background, and then the workspace."""
+    honcho, timeout = patient.honcho, patient.timeout
+    try:
+        with contextlib.suppress(HonchoNotFound):
+            honcho.delete_session(workspace, SCRATCH_SESSION, timeout=timeout)
+        for _ in range(DELETION_TRIES):
+            try:
+                honcho.delete_workspace(workspace, timeout=timeout)
+            except HonchoNotFound:
+                return True
+            except HonchoRejected:
+                sleep(1.0)
+            else:
+                return True
+    except HonchoRequestError:
+        return False
     return False
 
 

@@ -40,7 +40,8 @@ LATE_ID_SUFFIX = "__user"
 """DeerFlow puts it on the id of a message that it gives memory or the date to, at times days
 after the message was first handed over."""
 WRITES_AT_ONCE = 8
-READS_AT_ONCE = 32
+READS_AT_ONCE = 128
+"""More than there can be requests at once, so that a read waits within its own deadline."""
 
 T = TypeVar("T")
 

@@ -52,6 +52,7 @@ def test_a_healthy_deployment(patient: Patient, honcho: InMemoryHoncho) -> None:
         (HonchoProtocolError("HTML"), "is not a Honcho v3"),
         (HonchoRejected("no"), "refuses a read"),
         (HonchoUnavailable("refused"), "cannot be reached"),
+        (HonchoUnavailable("broken", status=501), "answers with a failure"),
     ],
 )
 def test_a_server_that_cannot_be_used(
@@ -92,10 +93,33 @@ def test_a_round_trip_leaves_nothing_behind(patient: Patient, honcho: InMemoryHo
 
 
 def test_a_round_trip_that_fails(patient: Patient, honcho: InMemoryHoncho) -> None:
-    """A server that cannot be written is a problem."""
+    """A server that cannot be written is a problem; what was made on the way is removed."""
     honcho.faults.fail(HonchoUnavailable("failed", status=500), operation="add_messages")
 
-    assert Verdict.PROBLEM is found(patient, with_write=True)["write"][0]
+    verdict, text = found(patient, with_write=True)["write"]
+
+    assert (Verdict.PROBLEM, False) == (verdict, "scratch workspace" in text)
+    assert () == honcho.workspaces()
+
+
+def test_a_round_trip_that_cannot_even_begin(patient: Patient, honcho: InMemoryHoncho) -> None:
+    """Where nothing was made there is nothing to remove."""
+    honcho.faults.fail(HonchoRejected("no", status=403), operation="configure_peer")
+
+    verdict, text = found(patient, with_write=True)["write"]
+
+    assert (Verdict.PROBLEM, False) == (verdict, "scratch workspace" in text)
+
+
+def test_a_server_that_fails_in_the_middle(patient: Patient, honcho: InMemoryHoncho) -> None:
+    """What the doctor could not remove is named beside the problem."""
+    for operation in ("find_messages", "delete_session"):
+        honcho.faults.fail(HonchoUnavailable("gone"), operation=operation, times=None)
+
+    verdict, text = found(patient, with_write=True)["write"]
+
+    assert (Verdict.PROBLEM, True) == (verdict, "cannot be written and read" in text)
+    assert f"the scratch workspace {honcho.workspaces()[0]} could not be removed" in text
 
 
 def test_a_message_that_is_not_found_again(patient: Patient, honcho: InMemoryHoncho) -> None:
