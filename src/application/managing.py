@@ -38,7 +38,7 @@ class ManagedMemory:
         def read() -> Document:
             user = self._user(user_id)
             if user is None:
-                return Document()
+                return Document(is_asked=False)
             documents = self._management.documents
             return documents.read_again(user) if reload else documents.read(user)
 

@@ -178,9 +178,8 @@ class HonchoMemory(ManagedMemory):
         def read() -> Found:
             user = self._user(user_id)
             if user is None:
-                return Found()
-            searching = self._parts.searching
-            return Found(searching.search(user, query, top_k=top_k, category=category))
+                return Found(is_asked=False)
+            return self._parts.searching.search(user, query, top_k=top_k, category=category)
 
         return self._parts.gate.read(read, lambda error: Found(error=error))
 

@@ -9,7 +9,6 @@ from typing import Protocol, TypeVar
 
 from honcho_memory.domain.errors import HonchoMemoryError
 from honcho_memory.domain.policy import ReadPolicy
-from honcho_memory.domain.results import Outcome, Recall
 
 logger = logging.getLogger("honcho_memory")
 
@@ -20,6 +19,11 @@ class Result(Protocol):
     @property
     def error(self) -> HonchoMemoryError | None:
         """Why Honcho could not be asked, if it could not."""
+        ...
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether it says anything of how Honcho is."""
         ...
 
 
@@ -54,7 +58,7 @@ class ReadGate:
                     raise
                 raise failure from error
             return fallback(failure)
-        if not _without_asking(result):
+        if result.is_asked:
             self._note(result.error)
         return result
 
@@ -67,11 +71,6 @@ class ReadGate:
             logger.debug("memory still cannot be read: %s", failure)
         elif was_failing:
             logger.info("memory can be read again")
-
-
-def _without_asking(result: Result) -> bool:
-    """Whether it says nothing of Honcho."""
-    return isinstance(result, Recall) and result.outcome in {Outcome.FRESH, Outcome.NOBODY}
 
 
 def _known(error: Exception) -> HonchoMemoryError:

@@ -12,7 +12,7 @@ from honcho_memory.domain.errors import HonchoNotFound
 from honcho_memory.domain.facts import DEFAULT_CATEGORY
 from honcho_memory.domain.identity import User
 from honcho_memory.domain.messages import StoredMessage
-from honcho_memory.domain.results import Fact, SaidMessage
+from honcho_memory.domain.results import Fact, Found, SaidMessage
 from honcho_memory.ports.honcho import MemoryReads
 
 MOST_HITS = 100
@@ -48,9 +48,7 @@ class Searching:
         self._deadline = deadline
         self._only_user = only_user
 
-    def search(
-        self, user: User, query: str, *, top_k: int, category: str | None = None
-    ) -> tuple[Fact | SaidMessage, ...]:
+    def search(self, user: User, query: str, *, top_k: int, category: str | None = None) -> Found:
         """Facts, then messages; at most half are facts, unless there are too few messages.
 
         Args:
@@ -64,7 +62,7 @@ class Searching:
         """
         query, limit = clean_query(query), min(top_k, MOST_HITS)
         if not query or limit <= 0:
-            return ()
+            return Found(is_asked=False)
         left = self._requests.until(self._deadline)
         asks_messages = category in (None, MESSAGES)
         messages = self._start_messages(user, query, limit) if asks_messages else None
@@ -74,7 +72,7 @@ class Searching:
             facts = self._facts_of_no_category(user, query, limit, left)
         else:
             facts = self._facts_of(user, query, limit, category, left)
-        return _shared_out(facts, _messages(messages), limit)
+        return Found(_shared_out(facts, _messages(messages), limit))
 
     def _facts(
         self,

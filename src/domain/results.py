@@ -43,6 +43,11 @@ class Recall:
     def __str__(self) -> str:
         return self.text
 
+    @property
+    def is_asked(self) -> bool:
+        """Whether Honcho was asked for it."""
+        return self.outcome not in {Outcome.FRESH, Outcome.NOBODY}
+
 
 @dataclass(frozen=True, slots=True)
 class Fact:
@@ -93,10 +98,12 @@ class Found:
     Attributes:
         hits: Facts, then messages.
         error: Why Honcho could not be asked; None when it could.
+        is_asked: Whether Honcho was asked; not for nobody, and not for an empty query.
     """
 
     hits: tuple[Fact | SaidMessage, ...] = ()
     error: HonchoMemoryError | None = None
+    is_asked: bool = True
 
     def __iter__(self) -> Iterator[Fact | SaidMessage]:
         return iter(self.hits)
@@ -114,12 +121,14 @@ class Document:
         card: The lines of the peer card.
         facts: Newest first.
         error: Why Honcho could not be asked; None when it could.
+        is_asked: Whether Honcho was asked; not for nobody.
     """
 
     representation: str = ""
     card: tuple[str, ...] = ()
     facts: tuple[Fact, ...] = ()
     error: HonchoMemoryError | None = None
+    is_asked: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import pytest
 from honcho_memory.application.reading import ReadGate
 from honcho_memory.domain.errors import HonchoMemoryError, HonchoUnavailable
 from honcho_memory.domain.policy import ReadPolicy
-from honcho_memory.domain.results import Found, Outcome, Recall
+from honcho_memory.domain.results import Document, Found, Outcome, Recall
 
 
 def raising(error: Exception) -> NoReturn:
@@ -73,16 +73,24 @@ def test_an_outage_that_an_old_answer_bridges_is_said_too(
     assert ["memory cannot be read: down"] == caplog.messages
 
 
-@pytest.mark.parametrize("outcome", [Outcome.FRESH, Outcome.NOBODY])
+@pytest.mark.parametrize(
+    "served",
+    [
+        Recall(outcome=Outcome.FRESH),
+        Recall(outcome=Outcome.NOBODY),
+        Found(is_asked=False),
+        Document(is_asked=False),
+    ],
+)
 def test_what_was_not_asked_for_does_not_end_an_outage(
-    caplog: pytest.LogCaptureFixture, outcome: Outcome
+    caplog: pytest.LogCaptureFixture, served: Recall | Found | Document
 ) -> None:
     """While one user's answer is still fresh, and another's cannot be had, it is one outage."""
-    gate, served = ReadGate(ReadPolicy.FAIL_OPEN), Recall(outcome=outcome)
+    gate = ReadGate(ReadPolicy.FAIL_OPEN)
     with caplog.at_level(logging.INFO, logger="honcho_memory"):
         for _ in range(3):
             gate.read(lambda: raising(HonchoUnavailable("down")), lambda _: Recall())
-            gate.read(lambda: served, lambda _: Recall())
+            gate.read(lambda: served, lambda _: served)
         gate.read(Recall, lambda _: Recall())
 
     assert ["memory cannot be read: down", "memory can be read again"] == caplog.messages

@@ -13,7 +13,7 @@ from honcho_memory.application.searching import Searching
 from honcho_memory.domain.errors import HonchoNotFound, HonchoUnavailable
 from honcho_memory.domain.identity import Identities, User
 from honcho_memory.domain.messages import Outgoing
-from honcho_memory.domain.results import Fact, SaidMessage
+from honcho_memory.domain.results import Fact, Found, SaidMessage
 
 ADA, BOB = User("shared", "ada"), User("shared", "bob")
 SESSION = Identities().session("8f1a2c64")
@@ -46,7 +46,7 @@ def search(honcho: InMemoryHoncho, requests: Requests) -> Searching:
     )
 
 
-def kinds(hits: tuple[Fact | SaidMessage, ...]) -> tuple[int, int]:
+def kinds(hits: Found) -> tuple[int, int]:
     """How many are facts, how many are messages."""
     facts = sum(isinstance(hit, Fact) for hit in hits)
     return facts, len(hits) - facts
@@ -78,7 +78,7 @@ def test_asking_for_nothing_finds_nothing(
     search: Searching, honcho: InMemoryHoncho, query: str, top_k: int
 ) -> None:
     """Honcho would refuse such a search; it is not asked."""
-    assert () == search.search(ADA, query, top_k=top_k)
+    assert Found(is_asked=False) == search.search(ADA, query, top_k=top_k)
     assert [] == honcho.requests
 
 
