@@ -13,14 +13,17 @@ from honcho_memory.domain.errors import (
     HonchoUnauthorized,
     HonchoUnavailable,
     InvalidFact,
+    InvalidProfile,
     NoUser,
     OutboxError,
     OutboxFull,
     OutboxUnavailable,
+    ReadOnlyMemoryError,
     UnknownFact,
 )
 from honcho_memory.domain.host_messages import MessageReader
 from honcho_memory.domain.messages import Message, Role
+from honcho_memory.domain.profile import Profile
 from honcho_memory.domain.results import (
     Changed,
     Cleared,
@@ -54,6 +57,7 @@ __all__ = [
     "HonchoUnavailable",
     "Imported",
     "InvalidFact",
+    "InvalidProfile",
     "Memory",
     "Message",
     "MessageReader",
@@ -62,6 +66,8 @@ __all__ = [
     "OutboxFull",
     "OutboxUnavailable",
     "Outcome",
+    "Profile",
+    "ReadOnlyMemoryError",
     "Recall",
     "Role",
     "SaidMessage",

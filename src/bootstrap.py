@@ -24,6 +24,7 @@ from honcho_memory.application.facts import Facts
 from honcho_memory.application.importing import Importing
 from honcho_memory.application.managing import Management
 from honcho_memory.application.memory import HonchoMemory, Parts
+from honcho_memory.application.profiles import Profiles
 from honcho_memory.application.reading import ReadGate
 from honcho_memory.application.recalling import Recalling, RecallRules
 from honcho_memory.application.remembering import Remembering, RememberingRules
@@ -208,6 +209,9 @@ class Container(containers.DeclarativeContainer):
     management = providers.Factory(
         Management,
         facts=providers.Factory(Facts, facts, recalling, timeout=settings.provided.timeout_seconds),
+        profiles=providers.Factory(
+            Profiles, veiled, honcho, reads, recalling, timeout=settings.provided.timeout_seconds
+        ),
         documents=providers.Factory(
             Documents, facts, recalling, reads, deadline=settings.provided.recall.deadline_seconds
         ),

@@ -8,9 +8,11 @@ from honcho_memory.application.clearing import Clearing
 from honcho_memory.application.documents import Documents
 from honcho_memory.application.facts import Facts
 from honcho_memory.application.importing import Importing, Progress
+from honcho_memory.application.profiles import Profiles
 from honcho_memory.application.reading import ReadGate
 from honcho_memory.domain.errors import HonchoMemoryError, NoUser
 from honcho_memory.domain.identity import Identities, User
+from honcho_memory.domain.profile import Profile
 from honcho_memory.domain.results import Changed, Cleared, Document, Fact, Imported
 
 
@@ -19,13 +21,14 @@ class Management:
     """The use cases behind it."""
 
     facts: Facts
+    profiles: Profiles
     documents: Documents
     importing: Importing
     clearing: Clearing
 
 
 class ManagedMemory:
-    """Facts, the document, import, export, clearing; see `honcho_memory.ports.host`."""
+    """Facts, profile, document, import, export, clearing; see `honcho_memory.ports.host`."""
 
     def __init__(self, identities: Identities, management: Management, gate: ReadGate) -> None:
         self._identities = identities
@@ -80,6 +83,14 @@ class ManagedMemory:
     def delete_fact(self, fact_id: str, *, user_id: str | None) -> Changed:
         """Delete a fact; see `MemoryManagement.delete_fact`."""
         return self._management.facts.delete(self._somebody(user_id), fact_id)
+
+    def profile(self, user_id: str | None) -> Profile:
+        """What a user wants to be known by; see `MemoryManagement.profile`."""
+        return self._management.profiles.read(self._somebody(user_id))
+
+    def set_profile(self, profile: Profile, *, user_id: str | None) -> Profile:
+        """Overwrite it; see `MemoryManagement.set_profile`."""
+        return self._management.profiles.overwrite(self._somebody(user_id), profile)
 
     def import_document(
         self, document: object, *, user_id: str | None, progress: Progress | None = None

@@ -12,6 +12,7 @@ from typing import Self
 
 from honcho_memory.application.delivery import Delivery
 from honcho_memory.application.managing import ManagedMemory, Management, text
+from honcho_memory.application.read_only import ReadOnlyMemory
 from honcho_memory.application.reading import ReadGate
 from honcho_memory.application.recalling import Recalling
 from honcho_memory.application.remembering import Accepted, Remembering
@@ -191,6 +192,10 @@ class HonchoMemory(ManagedMemory):
             return super().clear(user_id)
         finally:
             self._parts.delivery.wake()
+
+    def read_only(self) -> ReadOnlyMemory:
+        """A view for whoever must not add to this memory, such as a scheduled task."""
+        return ReadOnlyMemory(self)
 
     def warm(self) -> None:
         """Say whether Honcho can be used, and get on with what waits; see `Memory.warm`."""

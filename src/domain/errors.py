@@ -105,6 +105,14 @@ class UnknownFact(HonchoMemoryError, LookupError):
     """The user has no fact of this id; somebody else's counts as none."""
 
 
+class InvalidProfile(HonchoMemoryError, ValueError):
+    """A profile cannot be kept as somebody wants it to be."""
+
+
+class ReadOnlyMemoryError(HonchoMemoryError):
+    """A view of a memory that can only be read was asked to change it."""
+
+
 class OutboxError(HonchoMemoryError):
     """The outbox could not do what it was asked to."""
 

@@ -20,6 +20,8 @@ _ROLES = {
     "AIMessageChunk": Role.ASSISTANT,
     "assistant": Role.ASSISTANT,
 }
+SCHEDULED = "scheduled_prompt"
+"""The key in `additional_kwargs` by which a host marks a prompt that it says on a schedule."""
 _MILLISECONDS_FROM = 100_000_000_000
 """As seconds this is the year 5138: a larger time stamp counts milliseconds."""
 
@@ -68,6 +70,7 @@ class MessageReader:
             reply=reply,
             original_content=extra.get("original_user_content") if role is Role.USER else None,
             calls_tools=bool(_get(raw, "tool_calls") or extra.get("tool_calls")),
+            scheduled=bool(extra.get(SCHEDULED)),
             reports_error=bool(extra.get("deerflow_error_fallback")),
             said_at=_time(
                 extra.get("timestamp") or _get(raw, "created_at") or _get(raw, "timestamp")

@@ -31,6 +31,7 @@ class Message:
             apart from `content`.
         original_content: The user's own words, where the host has put others around them.
         calls_tools: Whether it asks for tools, so that its text is no final answer.
+        scheduled: Whether the host itself says it in the user's name, on a schedule.
         reports_error: Whether it shows the user a failure of the model's provider.
         said_at: When it was said, None when the host does not know.
 
@@ -46,6 +47,7 @@ class Message:
     reply: str | None = None
     original_content: object = None
     calls_tools: bool = False
+    scheduled: bool = False
     reports_error: bool = False
     said_at: datetime | None = None
 

@@ -67,6 +67,11 @@ def hidden_message(message: Message) -> bool:
     return message.hidden
 
 
+def scheduled_prompt(message: Message) -> bool:
+    """What the host says in the user's name, on a schedule; the user did not say it."""
+    return message.role is Role.USER and message.scheduled
+
+
 def conversation_summary(message: Message) -> bool:
     """A summary that the host wrote in the place of earlier messages."""
     return message.role is Role.USER and message.name == "summary"
@@ -99,6 +104,7 @@ def no_text(message: Message) -> bool:
 RULES: tuple[Callable[[Message], bool], ...] = (
     not_conversation,
     hidden_message,
+    scheduled_prompt,
     conversation_summary,
     tool_call,
     provider_error,

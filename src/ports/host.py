@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
+from honcho_memory.domain.profile import Profile
 from honcho_memory.domain.results import Changed, Cleared, Document, Fact, Found, Imported, Recall
 
 
@@ -88,6 +89,21 @@ class MemoryManagement(Protocol):
 
         Raises:
             UnknownFact: The user has no such fact.
+        """
+        ...
+
+    def profile(self, user_id: str | None) -> Profile:
+        """What a user wants to be known by, kept as the peer card."""
+        ...
+
+    def set_profile(self, profile: Profile, *, user_id: str | None) -> Profile:
+        """Overwrite what a user wants to be known by; Honcho may add lines to it later.
+
+        Returns:
+            The profile as it is read from now on.
+
+        Raises:
+            InvalidProfile: It cannot be kept; nothing was changed.
         """
         ...
 

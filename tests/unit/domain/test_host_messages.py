@@ -156,6 +156,15 @@ def test_tools_and_errors_are_recognised() -> None:
     ).reports_error
 
 
+def test_a_host_says_that_a_prompt_was_scheduled() -> None:
+    """What it says in the user's name on a schedule is not what the user said."""
+    reader = MessageReader()
+    prompt = {"role": "user", "content": "Write the weekly report."}
+
+    assert reader.read({**prompt, "additional_kwargs": {"scheduled_prompt": True}}).scheduled
+    assert not reader.read(prompt).scheduled
+
+
 @pytest.mark.parametrize(
     "stamp",
     [

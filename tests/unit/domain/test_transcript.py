@@ -52,6 +52,7 @@ def rules_of(messages: Sequence[Message]) -> list[str]:
 LEFT_OUT = {
     "not_conversation": Message(Role.OTHER, "The date is …"),
     "hidden_message": user("remember to be brief", hidden=True),
+    "scheduled_prompt": user("Write the weekly report.", scheduled=True),
     "conversation_summary": user("So far: …", name="summary"),
     "tool_call": assistant("Let me look…", calls_tools=True),
     "provider_error": assistant("The model is overloaded.", reports_error=True),
