@@ -213,7 +213,12 @@ class Container(containers.DeclarativeContainer):
             Profiles, veiled, honcho, reads, recalling, timeout=settings.provided.timeout_seconds
         ),
         documents=providers.Factory(
-            Documents, facts, recalling, reads, deadline=settings.provided.recall.deadline_seconds
+            Documents,
+            facts,
+            recalling,
+            reads,
+            deadline=settings.provided.recall.deadline_seconds,
+            timeout=settings.provided.timeout_seconds,
         ),
         importing=providers.Factory(
             Importing, facts, recalling, timeout=settings.provided.timeout_seconds

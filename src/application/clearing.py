@@ -25,6 +25,8 @@ from honcho_memory.ports.outbox import Claim, Lane, Outbox
 
 logger = logging.getLogger("honcho_memory")
 
+MOST_ROUNDS = 10
+"""So often the conclusions are listed that are left to delete."""
 POLL_SECONDS = 0.02
 """Between two looks whether a session is still being delivered to."""
 
@@ -86,54 +88,66 @@ class Clearing:
         """
         with changing(user):
             sessions = self._sessions(user)
-            kept = tuple(session for session in sessions if self._is_shared(user, session))
             lanes = _Held(self._rules, self._outbox, self._clock, self._sleep)
             try:
-                unshared = set(sessions) - set(kept)
-                cleared_at = self._forget(user, lanes, unshared)
-                return self._delete(user, lanes, unshared, kept, cleared_at)
+                cleared_at = self._forget(user, lanes, set(sessions))
+                # Only now: what was on its way while the lanes were not held has arrived.
+                kept = {each for each in lanes.sessions if self._is_shared(user, each)}
+                return self._delete(user, lanes, kept, cleared_at)
             finally:
                 self._recalling.forget(user)
                 lanes.release()
 
     def _forget(self, user: User, lanes: _Held, sessions: set[str]) -> float:
-        """Forget what waits; adds the sessions that it was going to, returns the time."""
+        """Forget what waits and hold where it was going to, too; returns the time."""
         while True:
             lanes.hold(self._lane(user, session) for session in sessions)
             now = self._clock.time()
             self._marks.note_cleared(user, now)
+            for server in self._outbox.servers():
+                if server != self._rules.server:
+                    self._outbox.forget(server, user.workspace, user.peer, until=now, now=now)
             touched = self._outbox.forget(
                 self._rules.server, user.workspace, user.peer, until=now, now=now
             )
-            more = {lane.session for lane in touched} - lanes.sessions
-            if not more:
+            sessions = {lane.session for lane in touched} - lanes.sessions
+            if not sessions:
                 return now
-            sessions |= {session for session in more if not self._is_shared(user, session)}
 
     def _delete(
         self,
         user: User,
         lanes: _Held,
-        sessions: Collection[str],
-        kept: tuple[str, ...],
+        kept: Collection[str],
         cleared_at: float,
     ) -> Cleared:
+        sessions = sorted(lanes.sessions - set(kept))
         self._store.change(user, lambda _: Ledger(cleared_at=cleared_at), self._left)
         self._marks.note_deleting(user, sessions, cleared_at)
-        for session in sorted(sessions):
+        for session in sessions:
             lanes.keep()
             self._delete_session(user.workspace, session)
-        conclusions = self._store.conclusions(user, None, self._left)
-        for conclusion in conclusions:
-            lanes.keep()
-            self._store.delete(user, conclusion.id, self._left)
+        conclusions = self._delete_conclusions(user, lanes)
         self._empty_card(user)
         if kept:
             logger.warning(
                 "%d sessions with other people are kept, with what this user said in them",
                 len(kept),
             )
-        return Cleared(tuple(sorted(sessions)), kept, len(conclusions))
+        return Cleared(tuple(sessions), tuple(sorted(kept)), conclusions)
+
+    def _delete_conclusions(self, user: User, lanes: _Held) -> int:
+        """Until none is listed: Honcho deletes beside us, and what is on a later page moves up."""
+        deleted: set[str] = set()
+        for _ in range(MOST_ROUNDS):
+            conclusions = self._store.conclusions(user, None, self._left)
+            if not conclusions:
+                return len(deleted)
+            for conclusion in conclusions:
+                lanes.keep()
+                self._store.delete(user, conclusion.id, self._left)
+                deleted.add(conclusion.id)
+        raise HonchoUnavailable("conclusions are still being added; clear again")
 
     def _delete_session(self, workspace: str, session: str) -> None:
         # Not found is one that was never delivered to, or that is being deleted already.

@@ -47,7 +47,9 @@ class FactStore:
             HonchoRequestError: Honcho could not be asked.
         """
         conclusions = self.conclusions(user, user.peer, left)
-        return self.stated_in(self.ledger(user, left), conclusions) if conclusions else ()
+        if not conclusions:
+            return ()
+        return self.stated_in(self.ledger(user, left).mended(conclusions), conclusions)
 
     def stated_in(self, ledger: Ledger, conclusions: Sequence[Conclusion]) -> tuple[Fact, ...]:
         """The facts that some of a user's own conclusions state."""
@@ -56,22 +58,28 @@ class FactStore:
 
     def conclusions(self, user: User, observer: str | None, left: Left) -> tuple[Conclusion, ...]:
         """All conclusions about a user, newest first, of one observer or of all."""
+        totals: list[int] = []
 
         def read(page: int) -> ConclusionPage:
-            return self._requests.run(
+            found = self._requests.run(
                 lambda timeout: self._honcho.list_conclusions(
                     user.workspace, user.peer, observer=observer, page=page, timeout=timeout
                 ),
                 timeout=left(),
             )
+            totals.append(found.total)
+            return found
 
         found: dict[str, Conclusion] = {}
         for _ in range(MOST_PASSES):
+            totals.clear()
             listed = list(all_items(read))
-            found |= {conclusion.id: conclusion for conclusion in listed}
-            # Where a page repeats something, another may lack something.
-            if len(listed) == len({conclusion.id for conclusion in listed}):
+            ids = {conclusion.id for conclusion in listed}
+            # What is added or deleted meanwhile moves the rest: a page repeats or skips something.
+            if {len(listed)} == {len(ids), *totals}:
+                found = {conclusion.id: conclusion for conclusion in listed}
                 break
+            found |= {conclusion.id: conclusion for conclusion in listed}
         if found:
             self._note_known(user)
         return tuple(sorted(found.values(), key=lambda each: each.created_at, reverse=True))

@@ -13,7 +13,7 @@ from honcho_memory.domain.facts import Entry, FactDraft, Ledger, sameness
 from honcho_memory.domain.identity import User
 from honcho_memory.domain.results import Fact, Imported, Skipped
 
-_UNPROCESSABLE = 422
+_TOO_LARGE, _UNPROCESSABLE = 413, 422
 _Placed = tuple[str, FactDraft]
 
 Progress = Callable[[int, int], None]
@@ -52,7 +52,7 @@ class Importing:
         with changing(user):
             ledger = self._store.ledger(user, self._left)
             conclusions = self._store.conclusions(user, user.peer, self._left)
-            facts = self._store.stated_in(ledger, conclusions)
+            facts = self._store.stated_in(ledger.mended(conclusions), conclusions)
             known = {sameness(fact.content) for fact in facts}
             new: dict[str, _Placed] = {}
             for place, draft in drafts.items():
@@ -84,7 +84,9 @@ class Importing:
                     fact, category=said.category, confidence=said.confidence
                 )
         entries = {
-            fact.id: Entry(fact.id, fact.category, fact.confidence) for fact in completed.values()
+            fact.id: entry
+            for fact in completed.values()
+            if (entry := Entry(fact.id, fact.category, fact.confidence)).tells_something
         }
         if entries:
             self._store.change(user, lambda ledger: ledger.having(entries), self._left)
@@ -109,8 +111,9 @@ class Importing:
     def _add(self, user: User, drafts: Sequence[FactDraft]) -> tuple[Fact, ...]:
         created = self._store.create(user, [draft.content for draft in drafts], self._left)
         entries = {
-            conclusion.id: Entry(conclusion.id, draft.category, draft.confidence)
+            entry.conclusion: entry
             for conclusion, draft in zip(created, drafts, strict=True)
+            if (entry := Entry(conclusion.id, draft.category, draft.confidence)).tells_something
         }
         self._store.change(user, lambda ledger: ledger.having(entries), self._left)
         return self._store.stated_in(Ledger(entries), created)
@@ -120,7 +123,7 @@ def _after_refusal(
     batch: Sequence[_Placed], error: HonchoRejected, skipped: list[Skipped]
 ) -> list[Sequence[_Placed]]:
     """What is still to be added of a refused batch: the facts not named, or its halves."""
-    if error.status != _UNPROCESSABLE:
+    if error.status not in {_TOO_LARGE, _UNPROCESSABLE}:
         raise error
     if len(batch) == 1:
         error.refused.setdefault(0, str(error))

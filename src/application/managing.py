@@ -49,7 +49,7 @@ class ManagedMemory:
 
     def export(self, user_id: str | None) -> Document:
         """All that is known of a user, or an error; see `MemoryManagement.export`."""
-        return self._management.documents.read_again(self._somebody(user_id))
+        return self._management.documents.export(self._somebody(user_id))
 
     def facts(self, user_id: str | None) -> tuple[Fact, ...]:
         """All facts about a user; see `MemoryManagement.facts`."""

@@ -133,7 +133,7 @@ def _read(file: Path) -> Any:
     try:
         if file == STANDARD_STREAM:
             return json.load(typer.get_text_stream("stdin"))
-        return json.loads(file.read_text(encoding="utf-8"))
+        return json.loads(file.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError) as error:
         raise InvalidFact(f"{file} cannot be read as JSON: {error}") from error
 
@@ -144,7 +144,11 @@ def _write(file: Path, text: str) -> None:
         typer.get_text_stream("stdout").write(text)
         return
     try:
-        descriptor, unfinished = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+        if file.exists() and not file.is_file():  # a pipe or a device is not to be replaced
+            file.write_text(text, encoding="utf-8")
+            return
+        file = file.resolve()
+        descriptor, unfinished = tempfile.mkstemp(dir=file.parent, prefix=".honcho-memory-")
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
                 stream.write(text)

@@ -6,8 +6,8 @@ beyond its conclusion is kept in the metadata of the user's peer, under one key.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import cast
 
@@ -113,6 +113,11 @@ class Entry:
     session: str | None = None
     replaced: str | None = None
 
+    @property
+    def tells_something(self) -> bool:
+        """Whether it says more than that its conclusion is a fact."""
+        return self != Entry(self.conclusion)
+
 
 class Ledger:
     """What the metadata of a user's peer says about their memory; immutable.
@@ -158,10 +163,27 @@ class Ledger:
         )
 
     def having(self, entries: Mapping[str, Entry]) -> Ledger:
-        """The ledger with the entries of some facts; one that says nothing is left out."""
-        merged = {**self.entries, **entries}
-        telling = {known: entry for known, entry in merged.items() if entry != Entry(known)}
-        return Ledger(telling, self.cleared_at)
+        """The ledger with the entries of some facts."""
+        return Ledger({**self.entries, **entries}, self.cleared_at)
+
+    def mended(self, conclusions: Collection[Conclusion]) -> Ledger:
+        """The ledger without what names conclusions that are gone.
+
+        A change that failed half-way, or another program, may have left it so. The fact is then
+        what states it still, as long as anything does.
+
+        Args:
+            conclusions: All that there are.
+        """
+        there = {conclusion.id for conclusion in conclusions}
+        entries: dict[str, Entry] = {}
+        for fact_id, entry in self.entries.items():
+            stating = [
+                each for each in (entry.conclusion, entry.replaced, fact_id) if each in there
+            ]
+            if stating:
+                entries[fact_id] = replace(entry, conclusion=str(stating[0]))
+        return Ledger(entries, self.cleared_at)
 
     def without(self, fact_id: str) -> Ledger:
         """The ledger without a fact's entry."""
@@ -219,6 +241,6 @@ def _mapping(value: object) -> Mapping[str, object]:
 def _moment(value: object) -> datetime | None:
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
+        return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC) if moment else None
+    except (ValueError, OverflowError):
         return None
-    return moment.replace(tzinfo=moment.tzinfo or UTC) if moment else None

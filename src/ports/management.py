@@ -14,10 +14,11 @@ from honcho_memory.domain.messages import Conclusion
 
 @dataclass(frozen=True, slots=True)
 class ConclusionPage:
-    """One page of conclusions, and whether another follows."""
+    """One page of conclusions, whether another follows, and how many are on all pages."""
 
     items: tuple[Conclusion, ...]
     has_more: bool
+    total: int
 
 
 @dataclass(frozen=True, slots=True)

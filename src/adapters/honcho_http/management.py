@@ -49,7 +49,7 @@ class HttpManagement:
             params=_page(page),
         )
         items = tuple(item.conclusion() for item in found.items)
-        return ConclusionPage(items, page < found.pages)
+        return ConclusionPage(items, page < found.pages, found.total)
 
     def create_conclusions(
         self, workspace: str, peer: str, contents: Sequence[str], *, timeout: float

@@ -95,6 +95,7 @@ class ConclusionPageBody(BaseModel):
 
     items: Annotated[list[ConclusionBody], Field(fail_fast=True)]
     pages: int
+    total: int
 
 
 class PeerBody(BaseModel):

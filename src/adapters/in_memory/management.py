@@ -33,7 +33,7 @@ class InMemoryManagement(InMemoryServer):
                 for each in reversed(self._store.workspace(workspace).conclusions)
                 if each.observed == observed and observer in {None, each.observer}
             ]
-            return ConclusionPage(*page_of(found, page))
+            return ConclusionPage(*page_of(found, page), len(found))
 
         request = Request("list_conclusions", workspace, peer=observed)
         return self._ask(request, carry_out, timeout)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 from delivery_world import RULES, SERVER, MemoryStorage, Process
 
+from honcho_memory import open_memory
 from honcho_memory.adapters.in_memory import InMemoryHoncho, ManualClock
 from honcho_memory.domain.errors import HonchoNotFound, HonchoUnavailable, OutboxUnavailable
 from honcho_memory.domain.facts import LEDGER_KEY, Ledger
@@ -192,6 +196,83 @@ def test_a_session_with_other_people_is_kept_and_named(
     assert ["ada's", "bob's"] == machine.texts()
 
 
+def test_somebody_whose_message_is_on_its_way_loses_nothing(honcho: InMemoryHoncho) -> None:
+    """Whether a session is shared is looked at when nobody delivers to it any more."""
+    places = {"workspace_overrides": {"ada": "team", "bob": "team"}}
+    with open_memory(places, honcho=honcho) as memory, ThreadPoolExecutor(1) as pool:
+        said = {"role": "user", "content": "Ada's."}
+        memory.remember("t", [{**said, "id": "1"}], user_id="ada")
+        assert memory.flush(30)
+        on_its_way = honcho.faults.hold(operation="add_messages")
+        memory.remember("t", [{**said, "id": "2", "content": "Bob's."}], user_id="bob")
+        on_its_way.wait_until_hit()
+        clearing = pool.submit(memory.clear, "ada")
+        wait_until_asked(honcho, "peer_sessions")
+        on_its_way.release()
+
+        cleared = clearing.result()
+
+        assert memory.flush(30)
+        (session,) = cleared.kept_sessions
+        assert "Bob's." in [each.content for each in honcho.messages("team", session)]
+
+
+def test_conclusions_that_honcho_deletes_meanwhile_hide_no_others(
+    honcho: InMemoryHoncho, clock: ManualClock
+) -> None:
+    """What is on a later page moves up while an earlier one is read."""
+    with open_memory(honcho=honcho, clock=clock) as memory:
+        memory.import_document({"facts": [{"content": f"{n}"} for n in range(250)]}, user_id="ada")
+        list_conclusions, delete = honcho.list_conclusions, honcho.delete_conclusion
+
+        def deleting_beside(*args: Any, **more: Any) -> Any:
+            page = list_conclusions(*args, **more)
+            for conclusion in page.items[:30] if page.has_more else ():
+                delete(args[0], conclusion.id, timeout=1)
+            return page
+
+        honcho.list_conclusions = deleting_beside  # type: ignore[method-assign]
+        memory.clear("ada")
+        honcho.list_conclusions = list_conclusions  # type: ignore[method-assign]
+
+        assert () == memory.facts("ada")
+
+
+def test_conclusions_that_do_not_end_end_the_clearing(
+    honcho: InMemoryHoncho, clock: ManualClock
+) -> None:
+    """Whoever clears is told that some are left."""
+    with open_memory(honcho=honcho, clock=clock) as memory:
+        memory.add_fact("Likes tea.", user_id="ada")
+        honcho.delete_conclusion = lambda *_, **__: None  # type: ignore[method-assign]
+
+        with pytest.raises(HonchoUnavailable, match="clear again"):
+            memory.clear("ada")
+
+
+def test_what_waits_for_another_server_goes_too(honcho: InMemoryHoncho, tmp_path: Path) -> None:
+    """An address that is restored later must not deliver what was cleared."""
+    said = [{"role": "user", "content": "My secret.", "id": "1"}]
+    place = {"storage_path": str(tmp_path)}
+    down = honcho.faults.fail(HonchoUnavailable("down", status=503), times=None)
+    with open_memory({**place, "base_url": "http://old"}, honcho=honcho) as memory:
+        memory.remember("t", said, user_id="ada")
+    down.stop()
+    with open_memory({**place, "base_url": "http://new"}, honcho=honcho) as memory:
+        memory.clear("ada")
+
+    with open_memory({**place, "base_url": "http://old"}, honcho=honcho) as memory:
+        memory.remember("t", said, user_id="ada")
+        assert memory.flush(30)
+        assert () == memory.facts("ada")
+
+
+def wait_until_asked(honcho: InMemoryHoncho, operation: str) -> None:
+    """Wait until Honcho was asked for something."""
+    while operation not in {request.operation for request in honcho.requests}:
+        threading.Event().wait(0.002)
+
+
 def test_a_first_message_on_its_way_is_deleted_too(machine: Machine, clock: ManualClock) -> None:
     """A session that Honcho does not list yet is waited for: its request may be out."""
     machine.say("one")
@@ -261,15 +342,14 @@ def test_long_clearings_keep_their_sessions(
     assert ["meanwhile"] == machine.texts("w")
 
 
-@pytest.mark.parametrize("step", ["peer_sessions", "session_peers"])
 def test_nothing_changes_when_honcho_cannot_be_reached(
-    machine: Machine, honcho: InMemoryHoncho, step: Any
+    machine: Machine, honcho: InMemoryHoncho
 ) -> None:
     """Whoever clears is told, and may try again."""
     machine.say("one")
     machine.deliver_all()
     machine.say("two")
-    honcho.faults.fail(HonchoUnavailable("down", status=500), operation=step)
+    honcho.faults.fail(HonchoUnavailable("down", status=500), operation="peer_sessions")
 
     with pytest.raises(HonchoUnavailable):
         machine.clear(ADA)
@@ -278,14 +358,15 @@ def test_nothing_changes_when_honcho_cannot_be_reached(
     assert ["one", "two"] == machine.texts()
 
 
+@pytest.mark.parametrize("step", ["session_peers", "delete_session"])
 def test_what_was_cleared_half_way_does_not_come_back(
-    machine: Machine, honcho: InMemoryHoncho
+    machine: Machine, honcho: InMemoryHoncho, step: Any
 ) -> None:
     """Its outbox is emptied first; clearing again finishes."""
     machine.say("one")
     machine.deliver_all()
     machine.say("two")
-    honcho.faults.fail(HonchoUnavailable("down", status=500), operation="delete_session")
+    honcho.faults.fail(HonchoUnavailable("down", status=500), operation=step)
 
     with pytest.raises(HonchoUnavailable):
         machine.clear(ADA)

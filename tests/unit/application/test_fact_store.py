@@ -39,7 +39,7 @@ class Shuffling(InMemoryHoncho):
             self.order = next(self.orders, "aaaa")
         ids = self.order[2 * page - 2 : 2 * page]
         items = tuple(Conclusion(each, each, "ada", None, NOON) for each in ids)
-        return ConclusionPage(items, has_more=page == 1)
+        return ConclusionPage(items, has_more=page == 1, total=4)
 
 
 def test_a_list_whose_pages_do_not_fit_together_is_read_again(requests: Requests) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NoReturn
 
 import pytest
 
@@ -12,7 +13,9 @@ from honcho_memory.adapters.in_memory import InMemoryHoncho, ManualClock
 from honcho_memory.domain.errors import (
     DuplicateFact,
     HonchoMemoryError,
+    HonchoProtocolError,
     HonchoRejected,
+    HonchoRequestError,
     HonchoUnavailable,
     InvalidFact,
     NoUser,
@@ -183,6 +186,99 @@ def test_an_update_whose_answer_is_lost_loses_nothing(
         memory.update_fact(fact.id, user_id="ada", content="Likes coffee.")
 
     assert [(fact.id, "Likes coffee.")] == [(each.id, each.content) for each in memory.facts("ada")]
+
+
+@pytest.mark.parametrize(
+    ("operation", "is_carried_out"),
+    [
+        ("create_conclusions", True),
+        ("create_conclusions", False),
+        ("peer_metadata", False),
+        ("put_peer_metadata", True),
+        ("put_peer_metadata", False),
+        ("delete_conclusion", False),
+    ],
+)
+@pytest.mark.parametrize("error", ["lost", "down", "500", "no Honcho"])
+def test_whatever_fails_an_edit_can_be_made_again(
+    memory: HonchoMemory,
+    honcho: InMemoryHoncho,
+    clock: ManualClock,
+    operation: Any,
+    error: str,
+    *,
+    is_carried_out: bool,
+) -> None:
+    """The fact is found under its id all the time, and at the end it is one fact."""
+    fact = memory.add_fact("Likes tea.", user_id="ada", category="habit", confidence=0.9).fact
+    errors: dict[str, HonchoRequestError] = {
+        "down": HonchoUnavailable("down", status=503),
+        "500": HonchoUnavailable("broken", status=500),
+        "no Honcho": HonchoProtocolError("HTML"),
+    }
+    call = getattr(honcho, operation)
+
+    def fail(*args: Any, **more: Any) -> NoReturn:
+        setattr(honcho, operation, call)
+        if is_carried_out:
+            call(*args, **more)
+        raise errors.get(error) or HonchoUnavailable("lost", outcome_unknown=True)
+
+    setattr(honcho, operation, fail)
+    with pytest.raises(HonchoRequestError):
+        memory.update_fact(fact.id, user_id="ada", content="Likes coffee.")
+    clock.advance(60)
+    assert fact.id in {each.id for each in memory.facts("ada")}
+
+    memory.update_fact(fact.id, user_id="ada", content="Likes coffee.")
+
+    assert [(fact.id, "Likes coffee.", "habit", 0.9)] == [
+        (each.id, each.content, each.category, each.confidence) for each in memory.facts("ada")
+    ]
+    assert 1 == len(honcho.conclusions(WORKSPACE))
+
+
+def test_a_fact_whose_addition_failed_can_be_added_again(
+    memory: HonchoMemory, honcho: InMemoryHoncho, clock: ManualClock
+) -> None:
+    """What was left of the first try is no duplicate, and the category is not lost."""
+    memory.add_fact("Cycles.", user_id="ada")
+    honcho.faults.fail(
+        HonchoUnavailable("down", status=503), operation="put_peer_metadata", times=1
+    )
+    with pytest.raises(HonchoUnavailable):
+        memory.add_fact("Likes tea.", user_id="ada", category="habit")
+    clock.advance(60)
+
+    added = memory.add_fact("Likes tea.", user_id="ada", category="habit")
+
+    assert ("Likes tea.", "habit") == (added.fact.content, added.fact.category)
+    assert ["Likes tea.", "Cycles."] == contents(memory)
+
+
+def test_what_an_edit_gives_is_kept_when_it_is_the_default(
+    memory: HonchoMemory, honcho: InMemoryHoncho
+) -> None:
+    """Importing a document again does not undo what the user has changed since."""
+    document = {"facts": [{"content": "Likes tea.", "category": "habit", "confidence": 0.9}]}
+    memory.import_document(document, user_id="ada")
+    (fact,) = memory.facts("ada")
+    memory.update_fact(fact.id, user_id="ada", category="context", confidence=0.5)
+
+    memory.import_document(document, user_id="ada")
+
+    (fact,) = memory.facts("ada")
+    assert ("context", 0.5) == (fact.category, fact.confidence)
+
+
+def test_an_edit_of_the_rest_takes_the_content_as_it_is(
+    memory: HonchoMemory, honcho: InMemoryHoncho
+) -> None:
+    """A conclusion of Honcho's may hold what nobody could add."""
+    honcho.add_conclusion(WORKSPACE, PEER, " ")
+    (fact,) = memory.facts("ada")
+
+    assert 0.9 == memory.update_fact(fact.id, user_id="ada", confidence=0.9).fact.confidence
 
 
 def test_a_fact_that_cannot_get_its_category_is_not_added(

@@ -86,15 +86,17 @@ def test_many_facts_go_in_batches_with_progress(
     assert 3 == sum(request.operation == "create_conclusions" for request in honcho.requests)
 
 
-@pytest.mark.parametrize("is_named", [True, False])
-def test_what_honcho_refuses_is_skipped_and_named(clock: ManualClock, *, is_named: bool) -> None:
+@pytest.mark.parametrize(("status", "is_named"), [(422, True), (422, False), (413, False)])
+def test_what_honcho_refuses_is_skipped_and_named(
+    clock: ManualClock, *, status: int, is_named: bool
+) -> None:
     """Whether Honcho says which it is or not, the others are added."""
 
     class Picky(InMemoryHoncho):
         def create_conclusions(self, workspace: str, peer: str, contents: Any, **more: Any) -> Any:
             bad = {place: "no" for place, content in enumerate(contents) if BAD in content}
             if bad:
-                raise HonchoRejected("no", status=422, refused=bad if is_named else {})
+                raise HonchoRejected("no", status=status, refused=bad if is_named else {})
             return super().create_conclusions(workspace, peer, contents, **more)
 
     contents = [f"fact {n}" for n in range(20)]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -110,6 +112,33 @@ def test_an_exported_file_is_for_its_owner(
     assert contents(exported(server)) == contents(json.loads(target.read_text()))
     assert 0 == stat.S_IMODE(target.stat().st_mode) & (stat.S_IRWXG | stat.S_IRWXO)
     assert [target] == list(folder.iterdir())
+
+
+def test_an_export_keeps_what_its_name_leads_to(server: RunningServer, tmp_path: Path) -> None:
+    """A link is followed, and a pipe is written to, not replaced."""
+    target, link, pipe = tmp_path / "target.json", tmp_path / "link.json", tmp_path / "pipe"
+    target.write_text("older")
+    link.symlink_to(target)
+    os.mkfifo(pipe)
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
+    reader.start()
+
+    linked = run("export", link, "--user", "ana", "--base-url", server.url)
+    piped = run("export", pipe, "--user", "ana", "--base-url", server.url)
+    reader.join()
+
+    assert (0, 0) == (linked[0], piped[0])
+    assert (True, True) == (link.is_symlink(), pipe.is_fifo())
+    assert [] == json.loads(target.read_text())["facts"] == json.loads(read[0])["facts"]
+
+
+def test_a_file_with_a_byte_order_mark_is_imported(server: RunningServer, tmp_path: Path) -> None:
+    """Editors on Windows write one."""
+    file = tmp_path / "memory.json"
+    file.write_text(json.dumps(DEFAULT_MEMORY), encoding="utf-8-sig")
+
+    assert 0 == run("import", file, "--user", "ana", "--base-url", server.url)[0]
 
 
 @pytest.mark.parametrize("command", ["export", "import"])

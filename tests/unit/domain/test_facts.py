@@ -68,12 +68,49 @@ def test_conclusions_by_category() -> None:
     assert {"c2"} == ledger.conclusions_but("context")
 
 
-def test_an_entry_that_says_nothing_is_left_out() -> None:
-    """Honcho's metadata does not grow by facts that have nothing beyond their conclusion."""
+def test_an_entry_may_say_nothing() -> None:
+    """A new fact without more needs none; one that somebody gave the defaults keeps them."""
     ledger = Ledger({"c1": Entry("c1", "goal")})
 
-    assert {} == ledger.having({"c1": Entry("c1"), "c2": Entry("c2")}).entries
+    assert (False, True) == (Entry("c1").tells_something, Entry("c1", "goal").tells_something)
+    assert {"c1": Entry("c1")} == ledger.having({"c1": Entry("c1")}).entries
     assert {} == ledger.without("c1").entries
+
+
+def test_a_ledger_that_names_what_is_gone_hides_nothing() -> None:
+    """The fact is what states it still: what it replaced, or its first conclusion."""
+    there = [conclusion(each) for each in ("old", "first", "new")]
+    ledger = Ledger(
+        {
+            "f1": Entry("gone", "goal", replaced="old"),
+            "first": Entry("gone too", "goal", replaced="gone as well"),
+            "f3": Entry("new", replaced="f3"),
+            "f4": Entry("nowhere"),
+        }
+    )
+
+    mended = ledger.mended(there)
+
+    assert {"f1": "old", "first": "first", "f3": "new"} == {
+        fact_id: entry.conclusion for fact_id, entry in mended.entries.items()
+    }
+    assert [("f1", "goal"), ("first", "goal"), ("f3", "context")] == [
+        (fact.id, fact.category)
+        for each in there
+        if (fact := mended.fact(each, Identities())) is not None
+    ]
+
+
+@pytest.mark.parametrize(
+    "moment", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "soon", 5]
+)
+def test_a_moment_that_is_none_is_left_out(moment: object) -> None:
+    """What another program wrote must not make a memory unreadable."""
+    own = {"cleared_at": moment, "facts": {"c1": {"conclusion": "c1", "created_at": moment}}}
+
+    ledger = Ledger.of({LEDGER_KEY: own})
+
+    assert (0.0, None) == (ledger.cleared_at, ledger.entries["c1"].created_at)
 
 
 def test_other_programs_metadata_is_not_touched() -> None:
