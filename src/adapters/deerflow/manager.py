@@ -14,8 +14,8 @@ from deerflow.agents.memory.manager import MemoryManager, MemoryManagerError
 from pydantic import ConfigDict, PrivateAttr
 
 from honcho_memory.adapters.deerflow.lost_user import LostUser
-from honcho_memory.adapters.deerflow.off_loop import OffLoop
 from honcho_memory.adapters.deerflow.shapes import DEFAULT_TOP_K, found_item, how_many
+from honcho_memory.application.off_loop import OffLoop
 from honcho_memory.bootstrap import open_memory
 from honcho_memory.domain.document import to_mapping
 from honcho_memory.domain.errors import (

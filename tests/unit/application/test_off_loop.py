@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from honcho_memory.adapters.deerflow.off_loop import OffLoop
+from honcho_memory.application.off_loop import OffLoop
 
 WAIT = 30.0
 
