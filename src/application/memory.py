@@ -202,6 +202,14 @@ class HonchoMemory(ManagedMemory):
         self._parts.warming.warm()
         self._parts.delivery.wake()
 
+    def is_usable(self) -> bool:
+        """Whether Honcho can be used, as far as is known; see `Memory.is_usable`."""
+        state = self._parts.state
+        if state.condition is not Condition.OK:
+            # Whoever is asked nothing while it is down would never learn that it is back.
+            self.warm()
+        return state.condition is Condition.OK
+
     def flush(self, timeout: float) -> bool:
         """Wait until nothing waits to be delivered; see `Memory.flush`."""
         # A host's arithmetic may go wrong, and no clock counts to infinity.

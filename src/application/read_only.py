@@ -106,6 +106,10 @@ class ReadOnlyMemory:
         """Get ready; see `Memory.warm`."""
         self._memory.warm()
 
+    def is_usable(self) -> bool:
+        """Whether Honcho can be used; see `Memory.is_usable`."""
+        return self._memory.is_usable()
+
     def flush(self, timeout: float) -> bool:  # noqa: ARG002
         """Nothing waits here."""
         return True

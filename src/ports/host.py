@@ -223,6 +223,14 @@ class Memory(MemoryManagement, Protocol):
         """
         ...
 
+    def is_usable(self) -> bool:
+        """Whether Honcho can be used, as far as is known; never raises.
+
+        Where it could not be used lately it is asked again, in a few seconds at most and not more
+        often than the pauses between two tries allow.
+        """
+        ...
+
     def flush(self, timeout: float) -> bool:
         """Wait until nothing waits to be delivered, for `timeout` seconds at most.
 

@@ -6,7 +6,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from honcho_memory import HonchoMemory, Profile, ReadOnlyMemoryError, open_memory
+from honcho_memory import (
+    HonchoMemory,
+    HonchoUnavailable,
+    Profile,
+    ReadOnlyMemoryError,
+    open_memory,
+)
 from honcho_memory.adapters.in_memory import InMemoryHoncho, ManualClock
 from honcho_memory.ports.host import Memory
 
@@ -74,3 +80,15 @@ def test_closing_it_closes_nothing(memory: HonchoMemory) -> None:
 
     assert "Likes tea" in view.recall("ada").text
     assert 1 == memory.remember("t", SAID, user_id="ada")
+
+
+def test_it_knows_whether_honcho_can_be_used(memory: HonchoMemory, honcho: InMemoryHoncho) -> None:
+    """As the memory behind it does."""
+    view = memory.read_only()
+    assert view.is_usable()
+
+    honcho.faults.fail(HonchoUnavailable("Honcho is down", status=503), times=None)
+    view.recall("ada", query="tea")
+
+    assert not view.is_usable()
+    honcho.faults.clear()

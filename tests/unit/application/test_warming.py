@@ -170,3 +170,23 @@ def test_what_waits_from_an_earlier_start_is_delivered(
     (workspace,) = honcho.workspaces()
     session = Identities().session("t")
     assert ["hello"] == [message.content for message in honcho.messages(workspace, session)]
+
+
+def test_an_outage_ends_for_whoever_only_asks_whether_it_has(
+    honcho: InMemoryHoncho, clock: ManualClock
+) -> None:
+    """It is tried again, not more often than the pauses allow."""
+    memory = open_memory(honcho=honcho, clock=clock)
+    assert memory.is_usable()
+    assert [] == honcho.requests
+
+    honcho.faults.fail(HonchoUnavailable("connection refused"), times=None)
+    memory.recall("ada")
+    honcho.faults.clear()
+    honcho.forget_requests()
+
+    assert not memory.is_usable()
+    assert [] == honcho.requests
+    clock.advance(60)
+    assert memory.is_usable()
+    assert 1 == len(honcho.requests)

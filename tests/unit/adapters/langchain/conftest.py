@@ -44,7 +44,8 @@ class Agent:
         **options: Any,
     ) -> None:
         self.model = model or ScriptedModel()
-        self.middleware = HonchoMemoryMiddleware[Context](memory, **{"user_id": user_of, **options})
+        given: dict[str, Any] = {"user_id": user_of, **options}
+        self.middleware = HonchoMemoryMiddleware[Context](memory, **given)
         self.graph: Any = create_agent(
             self.model,
             tools=list(tools),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.messages import HumanMessage, RemoveMessage
+from langchain_core.messages import AnyMessage, HumanMessage, RemoveMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
@@ -42,7 +42,7 @@ def checkpointer(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Any
 
 
 @asynccontextmanager
-async def async_checkpointer(kind: str, folder: Path) -> AsyncIterator[Any]:
+async def async_checkpointer(kind: str, folder: Path) -> AsyncGenerator[Any]:
     """The same for an event loop."""
     if kind == "memory":
         yield InMemorySaver()
@@ -59,7 +59,7 @@ def check_prefixes(prompts: list[list[str]]) -> None:
 
 def test_earlier_prompts_stay_as_they_were(memory: HonchoMemory, checkpointer: Any) -> None:
     """Over ten turns with one change of memory there is one snapshot a revision."""
-    agent = Agent(memory, checkpointer=checkpointer)
+    agent, thread = Agent(memory, checkpointer=checkpointer), list[AnyMessage]()
 
     for turn in range(10):
         if turn == 5:
@@ -126,7 +126,7 @@ def test_while_nothing_has_changed_nothing_is_fetched(
 
 def test_only_the_newest_keep_their_text(memory: HonchoMemory) -> None:
     """Where a thread may hold but so much, older snapshots are emptied and keep their place."""
-    agent = Agent(memory, keep=1)
+    agent, thread = Agent(memory, keep=1), list[AnyMessage]()
     for turn in range(3):
         memory.add_fact(f"fact {turn}", user_id="ada")
         thread = agent.ask(f"question {turn}")

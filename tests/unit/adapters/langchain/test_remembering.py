@@ -8,7 +8,7 @@ import logging
 import pytest
 from blockbuster import blockbuster_ctx
 from langchain.agents import create_agent
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AnyMessage, HumanMessage
 from langchain_core.tools import tool
 from langgraph.types import Command, interrupt
 from scripted_model import ScriptedModel, calling
@@ -38,7 +38,7 @@ def ask_the_user(question: str) -> str:
 
 def test_a_thread_is_remembered_once(memory: HonchoMemory, honcho: InMemoryHoncho) -> None:
     """Each run hands over the whole thread; snapshots are no part of what was said."""
-    agent = Agent(memory)
+    agent, thread = Agent(memory), list[AnyMessage]()
     for turn in range(3):
         memory.add_fact(f"fact {turn}", user_id="ada")
         thread = agent.ask(f"question {turn}")
