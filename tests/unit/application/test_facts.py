@@ -10,6 +10,7 @@ import pytest
 
 from honcho_memory import HonchoMemory, open_memory
 from honcho_memory.adapters.in_memory import InMemoryHoncho, ManualClock
+from honcho_memory.application import facts
 from honcho_memory.domain.errors import (
     DuplicateFact,
     HonchoMemoryError,
@@ -254,6 +255,21 @@ def test_a_fact_whose_addition_failed_can_be_added_again(
 
     assert ("Likes tea.", "habit") == (added.fact.content, added.fact.category)
     assert ["Likes tea.", "Cycles."] == contents(memory)
+
+
+def test_only_so_many_failures_are_remembered(
+    memory: HonchoMemory, honcho: InMemoryHoncho, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory does not grow with users; the oldest has to delete the stray fact by hand."""
+    monkeypatch.setattr(facts, "MOST_UNSETTLED", 1)
+    for user in ("bob", "eve"):
+        honcho.faults.lose_answer(operation="create_conclusions")
+        with pytest.raises(HonchoUnavailable):
+            memory.add_fact("Likes tea.", user_id=user)
+
+    with pytest.raises(DuplicateFact):
+        memory.add_fact("Likes tea.", user_id="bob")
+    assert "Likes tea." == memory.add_fact("Likes tea.", user_id="eve").fact.content
 
 
 def test_what_an_edit_gives_is_kept_when_it_is_the_default(
