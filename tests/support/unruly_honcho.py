@@ -53,7 +53,8 @@ class Trouble(threading.Thread):
             self._set.append(self._random.choice(kinds)())
 
     def _carry_out_later(self) -> Fault:
-        fault = self._faults.carry_out_later(method="POST", path=MESSAGES)
+        # This thread looks now and then only: what it would release too late stays undone.
+        fault = self._faults.carry_out_later(method="POST", path=MESSAGES, within=self._settle_time)
         self._late[fault] = math.inf
         return fault
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import threading
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol
 
@@ -218,13 +220,29 @@ class Faults:
 
         return self._add(method, path, times, act)
 
-    def carry_out_later(self, *, method: str = "", path: str = "", times: int | None = 1) -> Fault:
-        """Close the connection; carry the request out once released."""
+    def carry_out_later(
+        self,
+        *,
+        method: str = "",
+        path: str = "",
+        times: int | None = 1,
+        within: float = math.inf,
+    ) -> Fault:
+        """Close the connection; carry the request out once released, or never.
+
+        Args:
+            method: Of the requests.
+            path: Part of the path of the requests.
+            times: How many.
+            within: Seconds; what is released later than that is never carried out.
+        """
 
         async def act(request: Request, released: Callable[[], Awaitable[None]]) -> None:
+            came_at = time.monotonic()
             await request.cut()
             await released()
-            await request.carry_out_silently()
+            if time.monotonic() - came_at <= within:
+                await request.carry_out_silently()
 
         return self._add(method, path, times, act)
 
