@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterable
@@ -102,7 +103,8 @@ class Clearing:
         """Forget what waits and hold where it was going to, too; returns the time."""
         while True:
             lanes.hold(self._lane(user, session) for session in sessions)
-            now = self._clock.time()
+            # In whole microseconds, as messages have their times, and never before one of now.
+            now = math.ceil(self._clock.time() * 1e6) / 1e6
             self._marks.note_cleared(user, now)
             for server in self._outbox.servers():
                 if server != self._rules.server:

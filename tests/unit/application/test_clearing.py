@@ -160,6 +160,20 @@ def test_an_answer_goes_with_its_question(machine: Machine, clock: ManualClock) 
     assert [] == machine.texts()
 
 
+@pytest.mark.parametrize("moment", [1_796_083_202.139_999_9, 1_796_083_202.140_000_3])
+def test_what_is_said_in_the_very_moment_goes(machine: Machine, moment: float) -> None:
+    """Messages have their times in whole microseconds, which may be after the clock's."""
+    machine.clock.jump(moment - machine.clock.time())
+    said_at = datetime.fromtimestamp(moment, UTC)
+    message = Message(Role.USER, "now", "now", said_at=said_at)
+    machine.remember("t", [message], ADA)  # type: ignore[list-item]
+    machine.clear(ADA)
+
+    machine.deliver_all()
+
+    assert machine.texts() == []
+
+
 def test_other_users_lose_nothing(machine: Machine, honcho: InMemoryHoncho) -> None:
     """Neither what Honcho holds nor what waits, in a workspace that is shared on purpose."""
     machine.say("ada's")
