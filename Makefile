@@ -1,7 +1,7 @@
 # `make demo` and `make test` set up what they need in a virtual environment of their own.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format wheel-test clean
+.PHONY: help demo test bench lint format wheel-test clean
 
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -27,6 +27,9 @@ else
 	$(BIN)/coverage report --include='$(CORE)' --fail-under=100
 	$(BIN)/coverage report --fail-under=95
 endif
+
+bench: $(VENV)/bench.done  ## Measure against the official SDK and DeerFlow's backend, into docs/benchmark.*
+	@$(BIN)/python benchmarks/compare.py $(BENCH_ARGS)
 
 lint: $(VENV)/lint.done  ## Check style, types and the direction of dependencies
 	$(BIN)/ruff check .
@@ -63,12 +66,13 @@ $(VENV)/pip.done:
 	@$(BIN)/python -m pip install --quiet --upgrade pip
 	@touch $@
 
-$(VENV)/demo.done $(VENV)/test.done $(VENV)/lint.done $(VENV)/build.done: $(VENV)/pip.done pyproject.toml
+$(VENV)/demo.done $(VENV)/test.done $(VENV)/bench.done $(VENV)/lint.done $(VENV)/build.done: $(VENV)/pip.done pyproject.toml
 	@echo "Setting up $(VENV)"
 	@$(BIN)/python -m pip install --quiet $(NEEDS)
 	@touch $@
 
 $(VENV)/demo.done: NEEDS = --editable '.[cli]'
 $(VENV)/test.done: NEEDS = --editable '.[cli]' --group test
+$(VENV)/bench.done: NEEDS = --editable . --group bench
 $(VENV)/lint.done: NEEDS = --editable '.[cli]' --group dev
 $(VENV)/build.done: NEEDS = --group build

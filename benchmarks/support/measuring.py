@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 
 Call = Callable[[], object]
@@ -27,7 +27,7 @@ def medians(alternatives: Mapping[str, Alternative], *, rounds: int) -> dict[str
     taken: dict[str, list[float]] = {name: [] for name in alternatives}
     names = list(alternatives)
     warming = max(1, rounds // 10)
-    with _without_collections():
+    with without_collections():
         for number in range(warming + rounds):
             for name in names:
                 call = alternatives[name]()
@@ -42,7 +42,8 @@ def medians(alternatives: Mapping[str, Alternative], *, rounds: int) -> dict[str
 
 
 @contextmanager
-def _without_collections() -> Iterator[None]:
+def without_collections() -> Generator[None]:
+    """Let no garbage collection fall into what is measured."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,15 +1,20 @@
-"""Run the tests' strict Honcho server with a pause before each answer; prints its URL first."""
+"""Run the tests' strict Honcho server with a pause before each answer; prints its URLs first."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
+from collections import Counter
 
 import uvicorn
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from strict_honcho.app import create_app
 from strict_honcho.server import listening_socket, url_of
 from strict_honcho.storage import Storage
+
+TRAFFIC = "/traffic"
+"""Answers what came through each door so far; asking is not counted."""
 
 
 def pausing(app: ASGIApp, seconds: float) -> ASGIApp:
@@ -23,15 +28,45 @@ def pausing(app: ASGIApp, seconds: float) -> ASGIApp:
     return later
 
 
+def counting(app: ASGIApp) -> ASGIApp:
+    """The application, and a count of requests and their bytes by port."""
+    requests: Counter[int] = Counter()
+    sent: Counter[int] = Counter()
+
+    async def counted(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] == TRAFFIC:
+            await JSONResponse({"requests": requests, "bytes": sent})(scope, receive, send)
+            return
+        port: int = scope["server"][1]
+        requests[port] += 1
+        sent[port] += _head_size(scope)
+
+        async def read() -> Message:
+            event = await receive()
+            sent[port] += len(event.get("body", b""))
+            return event
+
+        await app(scope, read, send)
+
+    return counted
+
+
+def _head_size(scope: Scope) -> int:
+    target = len(scope["raw_path"]) + len(scope["query_string"])
+    fields = sum(len(name) + len(value) + len(": \r\n") for name, value in scope["headers"])
+    return len(scope["method"]) + target + len("  HTTP/1.1\r\n") + fields + len("\r\n")
+
+
 def main() -> None:
     """Serve until killed."""
-    app = pausing(create_app(Storage()), float(sys.argv[1]))
+    pause, *ports = sys.argv[1:]
+    app = counting(pausing(create_app(Storage()), float(pause)))
     config = uvicorn.Config(
         app, http="h11", ws="none", lifespan="off", log_config=None, access_log=False
     )
-    socket = listening_socket(0)
-    print(url_of(socket), flush=True)
-    uvicorn.Server(config).run(sockets=[socket])
+    sockets = [listening_socket(int(port)) for port in ports]
+    print(*map(url_of, sockets), flush=True)
+    uvicorn.Server(config).run(sockets=sockets)
 
 
 if __name__ == "__main__":
