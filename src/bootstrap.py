@@ -100,6 +100,7 @@ def _durable(settings: Settings) -> OpenOutbox | None:
             "what users say is kept in memory only and lost with this process, because the "
             "outbox cannot be used: %s",
             error,
+            extra={"operation": "open", "error_type": type(error).__name__},
         )
         outbox.close()
         return None
