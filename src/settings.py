@@ -365,6 +365,12 @@ class Settings(_Section):
         default="",
         description="A folder for what has to outlive the process; DeerFlow sets it itself.",
     )
+    telemetry: Flag = Field(
+        default=False,
+        description=(
+            "Whether spans and metrics go to OpenTelemetry, for which the extra `[otel]` is needed."
+        ),
+    )
 
     @field_validator("api_key_env", mode="before")
     @classmethod
