@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx
 from dependency_injector import containers, providers
@@ -34,7 +34,7 @@ from honcho_memory.application.server_state import ServerState
 from honcho_memory.application.trip import Arrivals, CourierRules, Equipment
 from honcho_memory.application.veil import VeiledReads
 from honcho_memory.application.warming import CHECK_ID, Warming
-from honcho_memory.domain.errors import OutboxUnavailable
+from honcho_memory.domain.errors import ConfigurationError, OutboxUnavailable
 from honcho_memory.domain.host_messages import MessageReader
 from honcho_memory.domain.policy import SearchScope
 from honcho_memory.domain.transcript import LengthLimit
@@ -43,6 +43,9 @@ from honcho_memory.ports.honcho import Honcho
 from honcho_memory.ports.outbox import Outbox
 from honcho_memory.settings import Delivery as DeliveryMode
 from honcho_memory.settings import Settings
+
+if TYPE_CHECKING:
+    from honcho_memory.adapters.otel import Telemetry
 
 logger = logging.getLogger("honcho_memory")
 
@@ -101,10 +104,29 @@ def _durable(settings: Settings) -> OpenOutbox | None:
             "what users say is kept in memory only and lost with this process, because the "
             "outbox cannot be used: %s",
             error,
+            extra={"operation": "open", "error_type": type(error).__name__},
         )
         outbox.close()
         return None
     return OpenOutbox(outbox, open_file)
+
+
+def _telemetry(settings: Settings) -> Telemetry | None:
+    if not settings.telemetry:
+        return None
+    try:
+        # An extra: nothing of it is imported for those who do not want it.
+        from honcho_memory.adapters.otel import process_telemetry  # noqa: PLC0415
+    except ImportError as error:
+        raise ConfigurationError(
+            "telemetry is true, but OpenTelemetry cannot be imported: "
+            "pip install 'honcho-memory[otel]'"
+        ) from error
+    return process_telemetry()
+
+
+def _observed(honcho: Honcho, telemetry: Telemetry | None, clock: Clock) -> Honcho:
+    return honcho if telemetry is None else telemetry.honcho(honcho, clock)
 
 
 def _recall_rules(settings: Settings) -> RecallRules:
@@ -169,8 +191,14 @@ class Container(containers.DeclarativeContainer):
     reader = providers.Dependency(instance_of=MessageReader)
     clock: providers.Provider[Clock] = providers.Object(time)
     client: providers.Provider[httpx.Client] = providers.Resource(_client, settings)
-    honcho: providers.Provider[Honcho] = providers.ThreadSafeSingleton(
+    telemetry: providers.Provider[Telemetry | None] = providers.ThreadSafeSingleton(
+        _telemetry, settings
+    )
+    server: providers.Provider[Honcho] = providers.ThreadSafeSingleton(
         HttpHoncho, client, clock=clock
+    )
+    honcho: providers.Provider[Honcho] = providers.ThreadSafeSingleton(
+        _observed, server, telemetry, clock
     )
     open_outbox: providers.Provider[OpenOutbox] = providers.Resource(_outbox, settings)
     state = providers.ThreadSafeSingleton(ServerState, clock)
@@ -283,11 +311,12 @@ def build(
     container = Container(settings=settings, reader=reader or MessageReader())
     _replace(container.clock, clock)
     if honcho is not None:
-        _replace(container.honcho, honcho)
+        _replace(container.server, honcho)
         _replace(container.client, None)
     if outbox is not None:
         _replace(container.open_outbox, OpenOutbox(outbox))
     container.check_dependencies()
+    container.telemetry()  # before anything is opened that an error would leave behind
     container.init_resources()
     return container
 
@@ -330,4 +359,9 @@ def memory_of(container: Container) -> HonchoMemory:
         container.shutdown_resources()
         container.reset_singletons()
 
-    return HonchoMemory(container.parts(on_close=release))
+    parts, telemetry = container.parts(on_close=release), container.telemetry()
+    if telemetry is None:
+        return HonchoMemory(parts)
+    is_on_disk = parts.reopen_outbox is not None
+    place = container.settings().storage_path if is_on_disk else id(parts.outbox)
+    return telemetry.memory(parts, (parts.server, place))

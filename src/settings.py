@@ -365,6 +365,12 @@ class Settings(_Section):
         default="",
         description="A folder for what has to outlive the process; DeerFlow sets it itself.",
     )
+    telemetry: Flag = Field(
+        default=False,
+        description=(
+            "Whether spans and metrics go to OpenTelemetry, for which the extra `[otel]` is needed."
+        ),
+    )
 
     @field_validator("api_key_env", mode="before")
     @classmethod
@@ -537,11 +543,17 @@ def _warn(mapping: Mapping[str, object]) -> None:
         near = difflib.get_close_matches(path, known, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]}?" if near else ""
         shown = _cut(_hide(path, mapping.get("api_key")), _MOST_SHOWN_OF_A_VALUE)
-        _logger.warning("The setting %r does not exist and is ignored%s", shown, hint)
+        _logger.warning(
+            "The setting %r does not exist and is ignored%s",
+            shown,
+            hint,
+            extra={"operation": "configure", "setting": shown},
+        )
     if "failure_policy" in mapping and mapping["failure_policy"] is None:
         _logger.warning(
             "failure_policy is null: DeerFlow itself fails on that; leave it out, or write "
-            "{read: fail_open}"
+            "{read: fail_open}",
+            extra={"operation": "configure", "setting": "failure_policy"},
         )
 
 

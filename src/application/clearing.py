@@ -17,7 +17,7 @@ from honcho_memory.application.recalling import Recalling
 from honcho_memory.application.requests import Requests
 from honcho_memory.domain.errors import HonchoNotFound, HonchoUnavailable, OutboxError
 from honcho_memory.domain.facts import Ledger
-from honcho_memory.domain.identity import User
+from honcho_memory.domain.identity import User, workspace_hash
 from honcho_memory.domain.results import Cleared
 from honcho_memory.ports.clock import Clock
 from honcho_memory.ports.honcho import Honcho
@@ -135,6 +135,11 @@ class Clearing:
             logger.warning(
                 "%d sessions with other people are kept, with what this user said in them",
                 len(kept),
+                extra={
+                    "operation": "clear",
+                    "count": len(kept),
+                    "workspace_hash": workspace_hash(user.workspace),
+                },
             )
         return Cleared(tuple(sessions), tuple(sorted(kept)), conclusions)
 

@@ -18,7 +18,9 @@ from honcho_memory.application.trip import (
 from honcho_memory.domain.errors import (
     HonchoRequestError,
     HonchoUnavailable,
+    loggable,
 )
+from honcho_memory.domain.identity import workspace_hash
 from honcho_memory.ports.outbox import Claim, Lane
 
 logger = logging.getLogger("honcho_memory")
@@ -77,7 +79,9 @@ class Courier:
         except RefusesEverything:
             self._stop(claim)
         except LaneLost:
-            logger.info("a session was taken over while it was being delivered")
+            logger.info(
+                "a session was taken over while it was being delivered", extra=_about(claim)
+            )
         else:
             self._equipment.outbox.release(claim, due=self._equipment.clock.time())
         finally:
@@ -102,7 +106,12 @@ class Courier:
             self._equipment.outbox.release(claim, due=now)
             return
         pause = backoff(claim.failures + 1, self._jitter(), longest=LONGEST_BACKOFF)
-        logger.info("a session waits %.0f s, because Honcho said: %s", pause, error)
+        logger.info(
+            "a session waits %.0f s: %s",
+            pause,
+            loggable(error),
+            extra={**_about(claim), "seconds": pause, "error_type": type(error).__name__},
+        )
         self._equipment.outbox.release(claim, due=now + pause, failed=True)
 
     def _stop(self, claim: Claim) -> None:
@@ -111,6 +120,16 @@ class Courier:
             "they are kept and tried again in %.0f s",
             len(claim.rows),
             LONGEST_BACKOFF,
+            extra={**_about(claim), "seconds": LONGEST_BACKOFF},
         )
         due = self._equipment.clock.time() + LONGEST_BACKOFF
         self._equipment.outbox.release(claim, due=due, failed=True)
+
+
+def _about(claim: Claim) -> dict[str, object]:
+    """What a line of the log carries beside its text."""
+    return {
+        "operation": "deliver",
+        "count": len(claim.rows),
+        "workspace_hash": workspace_hash(claim.lane.workspace),
+    }

@@ -85,7 +85,7 @@ class Delivery:
             try:
                 thread.start()
             except RuntimeError as error:  # the process can have no more threads for now
-                logger.warning("delivery waits: %s", error)
+                logger.warning("delivery waits: %s", error, extra=_about(error))
                 return
             self._threads.append(thread)
 
@@ -133,11 +133,17 @@ class Delivery:
         try:
             arrived = self._deliver_next()
         except OutboxUnavailable as error:
-            logger.warning("the outbox cannot be read, delivery waits: %s", error)
+            logger.warning(
+                "the outbox cannot be read, delivery waits: %s", error, extra=_about(error)
+            )
             return False
         except BaseException as error:  # noqa: BLE001 - a dead thread would deliver nothing any more
             # Only the kind: the text of a foreign error may hold what users said.
-            logger.error("delivery failed unexpectedly and goes on: %s", type(error).__name__)  # noqa: TRY400
+            logger.error(  # noqa: TRY400
+                "delivery failed unexpectedly and goes on: %s",
+                type(error).__name__,
+                extra=_about(error),
+            )
             return False
         if arrived is None:
             return False
@@ -162,3 +168,8 @@ class Delivery:
                 return
             self._tidied_at = now
         self._outbox.tidy(now=self._clock.time())
+
+
+def _about(error: BaseException) -> dict[str, object]:
+    """What a line of the log carries beside its text."""
+    return {"operation": "deliver", "error_type": type(error).__name__}

@@ -21,8 +21,8 @@ from honcho_memory.application.server_state import Condition, Failure, ServerSta
 from honcho_memory.application.trip import Arrivals
 from honcho_memory.application.warming import Warming
 from honcho_memory.application.writer import Writer
-from honcho_memory.domain.errors import HonchoMemoryError, OutboxError, OutboxUnavailable
-from honcho_memory.domain.identity import Identities, User
+from honcho_memory.domain.errors import OutboxError, OutboxUnavailable, loggable
+from honcho_memory.domain.identity import Identities, User, workspace_hash
 from honcho_memory.domain.results import Cleared, Found, Outcome, Recall
 from honcho_memory.ports.clock import Clock
 from honcho_memory.ports.outbox import Outbox, Tally
@@ -222,10 +222,18 @@ class HonchoMemory(ManagedMemory):
             is_empty = self._parts.delivery.flush(left) and is_written
             waiting = 0 if is_empty else self._parts.outbox.tally(self._parts.server).waiting
         except OutboxError as error:
-            logger.warning("it is not known whether everything is delivered: %s", error)
+            logger.warning(
+                "it is not known whether everything is delivered: %s",
+                error,
+                extra={"operation": "flush", "error_type": type(error).__name__},
+            )
             return False
         if waiting:
-            logger.info("%d messages still wait to be delivered", waiting)
+            logger.info(
+                "%d messages still wait to be delivered",
+                waiting,
+                extra={"operation": "flush", "count": waiting},
+            )
         return is_empty
 
     def stats(self) -> Stats:
@@ -261,10 +269,16 @@ class HonchoMemory(ManagedMemory):
             waiting = self._parts.outbox.tally(self._parts.server).waiting
         except OutboxError:
             return  # whoever closed it knows
-        if waiting and self._parts.reopen_outbox is None:
-            logger.warning("%d messages are lost with this process: no storage_path", waiting)
-        elif waiting:
-            logger.warning("%d messages wait on disk for the next start", waiting)
+        if not waiting:
+            return
+        is_lost = self._parts.reopen_outbox is None
+        logger.warning(
+            "%d messages are lost with this process: no storage_path"
+            if is_lost
+            else "%d messages wait on disk for the next start",
+            waiting,
+            extra={"operation": "close", "count": waiting},
+        )
 
     def _remember(
         self,
@@ -323,11 +337,21 @@ class HonchoMemory(ManagedMemory):
         outbox = self._parts.outbox
         dropped = outbox.drop(accepted.lane, accepted.keys, now=self._parts.clock.time())
         if dropped:
-            logger.warning("%d messages could not be delivered in time and are dropped", dropped)
+            logger.warning(
+                "%d messages could not be delivered in time and are dropped",
+                dropped,
+                extra={
+                    "operation": "remember",
+                    "count": dropped,
+                    "workspace_hash": workspace_hash(accepted.lane.workspace),
+                },
+            )
 
     def _refuse(self, error: Exception) -> None:
         with self._lock:
             self._refused += 1
-        # Only the kind of a foreign error: its text may hold what users said.
-        reason = str(error) if isinstance(error, HonchoMemoryError) else type(error).__name__
-        logger.warning("a hand-over could not be taken into memory: %s", reason)
+        logger.warning(
+            "a hand-over could not be taken into memory: %s",
+            loggable(error),
+            extra={"operation": "remember", "error_type": type(error).__name__},
+        )

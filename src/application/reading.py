@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from honcho_memory.domain.errors import HonchoMemoryError
+from honcho_memory.domain.errors import HonchoMemoryError, loggable
 from honcho_memory.domain.policy import ReadPolicy
 
 logger = logging.getLogger("honcho_memory")
@@ -66,11 +66,15 @@ class ReadGate:
         with self._lock:
             was_failing, self._is_failing = self._is_failing, failure is not None
         if failure is not None and not was_failing:
-            logger.warning("memory cannot be read: %s", failure)
+            logger.warning(
+                "memory cannot be read: %s",
+                loggable(failure),
+                extra={"operation": "read", "error_type": type(failure).__name__},
+            )
         elif failure is not None:
             logger.debug("memory still cannot be read: %s", failure)
         elif was_failing:
-            logger.info("memory can be read again")
+            logger.info("memory can be read again", extra={"operation": "read"})
 
 
 def _known(error: Exception) -> HonchoMemoryError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import os
 import threading
 from collections.abc import Callable
@@ -82,8 +83,9 @@ class Requests:
         future: Future[T] = Future()
         pending = Pending(ticket, future, self._state, self._clock, deadline, self._overdue)
         thread = threading.Thread(
-            target=self._work,
-            args=(future, ticket, call, deadline),
+            # In the caller's context: what watches the host sees whose request it is.
+            target=contextvars.copy_context().run,
+            args=(self._work, future, ticket, call, deadline),
             name="honcho-request",
             daemon=True,
         )

@@ -14,6 +14,7 @@ from honcho_memory.domain.errors import (
     HonchoRequestError,
     HonchoUnauthorized,
     HonchoUnavailable,
+    loggable,
 )
 from honcho_memory.ports.clock import Clock
 
@@ -134,12 +135,17 @@ class ServerState:
                 return
             changed = condition is not self._condition
             self._condition = condition
-            self._reason = str(error)
+            self._reason = loggable(error)
             self._episode += 1
             self._failures += 1
             self._not_before = self._clock.monotonic() + self._pause_after(error)
         if changed:
-            logger.warning("Honcho cannot be used: %s%s", error, _ADVICE.get(condition, ""))
+            logger.warning(
+                "Honcho cannot be used: %s%s",
+                loggable(error),
+                _ADVICE.get(condition, ""),
+                extra={"condition": condition.value, "error_type": type(error).__name__},
+            )
 
     def answered(self) -> None:
         """A request was answered by Honcho, be it with a refusal."""
@@ -151,7 +157,7 @@ class ServerState:
             self._condition = Condition.OK
             self._failures = 0
             self._episode += 1
-        logger.info("Honcho can be used again")
+        logger.info("Honcho can be used again", extra={"condition": Condition.OK.value})
 
     def _is_alone(self, error: HonchoRequestError) -> bool:
         """Whether a failure says something about its own request only; under the lock.

@@ -16,8 +16,10 @@ from honcho_memory.application.requests import Requests
 from honcho_memory.domain.errors import (
     HonchoRejected,
     HonchoUnavailable,
+    loggable,
 )
 from honcho_memory.domain.facts import Ledger
+from honcho_memory.domain.identity import workspace_hash
 from honcho_memory.domain.messages import StoredMessage
 from honcho_memory.domain.text import text_digest
 from honcho_memory.ports.clock import Clock
@@ -199,7 +201,11 @@ class Trip:
         if cleared:
             keys = [row.message.key for row in cleared]
             self._equipment.outbox.drop(lane, keys, now=now)
-            logger.info("%d messages are dropped, because their user cleared them", len(cleared))
+            logger.info(
+                "%d messages are dropped, because their user cleared them",
+                len(cleared),
+                extra=self._about(len(cleared)),
+            )
         gone = {row.number for row in cleared}
         return [row for row in rows if row.number not in gone]
 
@@ -335,8 +341,17 @@ class Trip:
                 )
             )
         except HonchoRejected as error:
-            logger.warning("Honcho will draw conclusions about the assistant: %s", error)
+            logger.warning(
+                "Honcho will draw conclusions about the assistant: %s",
+                loggable(error),
+                extra={**self._about(len(self._claim.rows)), "error_type": type(error).__name__},
+            )
         equipment.outbox.mark(rules.server, name, wanted)
+
+    def _about(self, count: int) -> dict[str, object]:
+        """What a line of the log carries beside its text."""
+        workspace = workspace_hash(self._claim.lane.workspace)
+        return {"operation": "deliver", "count": count, "workspace_hash": workspace}
 
     def _note_arrival(self, numbers: set[int]) -> None:
         if numbers:

@@ -6,7 +6,7 @@ import logging
 
 from honcho_memory.application.requests import Requests
 from honcho_memory.application.server_state import Condition, ServerState
-from honcho_memory.domain.errors import HonchoMemoryError
+from honcho_memory.domain.errors import loggable
 from honcho_memory.ports.honcho import MemoryReads
 
 logger = logging.getLogger("honcho_memory")
@@ -50,10 +50,14 @@ class Warming:
         except Exception as error:  # noqa: BLE001 - a memory must not fail the host's start
             # The state has said what keeps every request from Honcho, once for all of them.
             if self._state.condition is Condition.OK:
-                reason = error if isinstance(error, HonchoMemoryError) else type(error).__name__
-                logger.warning("Honcho at %s could not be checked: %s", self._server, reason)
+                logger.warning(
+                    "Honcho at %s could not be checked: %s",
+                    self._server,
+                    loggable(error),
+                    extra={"operation": "warm", "error_type": type(error).__name__},
+                )
         else:
-            logger.info("Honcho at %s can be used", self._server)
+            logger.info("Honcho at %s can be used", self._server, extra={"operation": "warm"})
 
     def _check(self, timeout: float) -> str:
         return self._honcho.representation(

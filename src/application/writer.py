@@ -59,6 +59,11 @@ class Writer:
                 job()
             except BaseException as error:  # noqa: BLE001 - a dead thread would lose every later job
                 # Only the kind: the text of a foreign error may hold what users said.
-                logger.error("a job failed unexpectedly: %s", type(error).__name__)  # noqa: TRY400
+                kind = type(error).__name__
+                logger.error(  # noqa: TRY400
+                    "a job failed unexpectedly: %s",
+                    kind,
+                    extra={"operation": "remember", "error_type": kind},
+                )
             finally:
                 self._jobs.task_done()

@@ -67,10 +67,10 @@ def _findings(
 ) -> list[Finding]:
     try:
         settings = read_settings(config, given)
+        # Nothing is to be delivered or created on disk: what outbox there is, is only looked at.
+        container = build(without_outbox(settings))
     except ConfigurationError as error:
         return [Finding("settings", Verdict.PROBLEM, str(error))]
-    # Nothing is to be delivered or created on disk: whatever outbox there is, is only looked at.
-    container = build(without_outbox(settings))
     outbox = _outbox(settings)
     try:
         patient = Patient(

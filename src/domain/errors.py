@@ -16,11 +16,13 @@ class HonchoRequestError(HonchoMemoryError):
 
     Attributes:
         status: The HTTP status of the answer, None when there was no answer.
+        summary: Its text without what the server said, which may name users or quote them.
     """
 
-    def __init__(self, message: str, *, status: int | None = None) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, *, status: int | None = None, said: str = "") -> None:
+        super().__init__(f"{message}: {said}" if said else message)
         self.status = status
+        self.summary = message
 
 
 class HonchoUnavailable(HonchoRequestError):
@@ -60,9 +62,10 @@ class HonchoRejected(HonchoRequestError):
         message: str,
         *,
         status: int | None = None,
+        said: str = "",
         refused: dict[int, str] | None = None,
     ) -> None:
-        super().__init__(message, status=status)
+        super().__init__(message, status=status, said=said)
         self.refused = refused or {}
 
 
@@ -123,3 +126,13 @@ class OutboxFull(OutboxError):
 
 class OutboxUnavailable(OutboxError):
     """The outbox's storage failed: disk full, file damaged, closed; nothing was changed."""
+
+
+def loggable(error: BaseException) -> str:
+    """What of an error may be logged, where more people read than may know of the users.
+
+    Of a foreign error only the kind, since its text may hold anything.
+    """
+    if isinstance(error, HonchoRequestError):
+        return error.summary
+    return str(error) if isinstance(error, HonchoMemoryError) else type(error).__name__

@@ -35,6 +35,11 @@ def digest(raw: str, length: int) -> str:
     return hashlib.sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()[:length]
 
 
+def workspace_hash(workspace: str) -> str:
+    """What stands for a workspace where its name, which tells who the user is, must not be."""
+    return digest(workspace, 16)
+
+
 def stable_id(raw: str, *, digest_chars: int = 8, max_length: int = MAX_ID_LENGTH) -> str:
     """A valid, readable id for any string: equal ids imply equal digests of the raw ids.
 

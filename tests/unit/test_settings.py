@@ -52,6 +52,7 @@ DEFAULTS: dict[str, object] = {
         "peer_card": True,
     },
     "storage_path": "",
+    "telemetry": False,
 }
 SECTIONS = ("outbox", "failure_policy", "recall")
 

@@ -32,4 +32,5 @@ class LostUser:
                 "it, they share one memory; anonymous_user_ids: [%s] keeps none of it",
                 LOST_USER,
                 LOST_USER,
+                extra={"operation": "identify"},
             )

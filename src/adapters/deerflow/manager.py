@@ -23,6 +23,7 @@ from honcho_memory.domain.errors import (
     HonchoMemoryError,
     InvalidFact,
     UnknownFact,
+    loggable,
 )
 from honcho_memory.domain.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from honcho_memory.domain.host_messages import MessageReader
@@ -329,7 +330,12 @@ class HonchoMemoryManager(MemoryManager):
         with _in_terms_of_deerflow("imported"):
             imported = self._memory.import_document(memory_data, user_id=user_id)
             for skipped in imported.skipped:
-                logger.warning("%s could not be imported: %s", skipped.place, skipped.reason)
+                logger.warning(
+                    "%s could not be imported: %s",
+                    skipped.place,
+                    skipped.reason,
+                    extra={"operation": "import", "place": skipped.place},
+                )
             return self._changed(user_id, imported.facts)
 
     def clear_memory(
@@ -448,7 +454,11 @@ class HonchoMemoryManager(MemoryManager):
         try:
             return self._mapping(replace(self._memory.export(user_id), facts=facts))
         except HonchoMemoryError as error:
-            logger.warning("memory was changed, but cannot be read: %s", error)
+            logger.warning(
+                "memory was changed, but cannot be read: %s",
+                loggable(error),
+                extra=_about("read", error),
+            )
             return self._mapping(Document(facts=facts))
 
     def _context(self, user_id: str | None) -> str:
@@ -481,10 +491,9 @@ class HonchoMemoryManager(MemoryManager):
 
     def _failed(self, error: Exception, fallback: T) -> T:
         """What the read policy says; DeerFlow stops a run for a `MemoryManagerError` alone."""
-        reason = _reason(error)
         if self._settings.failure_policy.read is ReadPolicy.FAIL_CLOSED:
-            raise MemoryManagerError(f"memory cannot be read: {reason}") from error
-        logger.warning("memory cannot be read: %s", reason)
+            raise MemoryManagerError(f"memory cannot be read: {_reason(error)}") from error
+        logger.warning("memory cannot be read: %s", loggable(error), extra=_about("read", error))
         return fallback
 
 
@@ -509,7 +518,16 @@ def _keeping_the_run() -> Generator[None]:
     try:
         yield
     except Exception as error:  # noqa: BLE001 - see above
-        logger.warning("a turn could not be taken into memory: %s", _reason(error))
+        logger.warning(
+            "a turn could not be taken into memory: %s",
+            loggable(error),
+            extra=_about("remember", error),
+        )
+
+
+def _about(operation: str, error: Exception) -> dict[str, object]:
+    """What a line of the log carries beside its text."""
+    return {"operation": operation, "error_type": type(error).__name__}
 
 
 def _reason(error: Exception) -> str:

@@ -93,16 +93,15 @@ def of_answer(answer: Answer, *, server: str, name: str, now: float) -> HonchoRe
 
 def _of_refusal(answer: Answer, server: str, name: str) -> HonchoRequestError:
     status, refusal = answer.status, wire.Refusal.read(answer.body)
-    reason = f": {_cut(refusal.reason)}" if refusal.reason else ""
-    message = f"{name}: Honcho at {server} answered {status}{reason}"
+    message, said = f"{name}: Honcho at {server} answered {status}", _cut(refusal.reason)
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-        return HonchoUnauthorized(message, status=status)
+        return HonchoUnauthorized(message, status=status, said=said)
     if status == HTTPStatus.NOT_FOUND:
         if refusal.says_not_found:
-            return HonchoNotFound(message, status=status)
+            return HonchoNotFound(message, status=status, said=said)
         return not_a_honcho(server, f"{name}: it does not know the address", status)
     refused = {index: _cut(why) for index, why in sorted(refusal.items.items())}
-    return HonchoRejected(message, status=status, refused=refused)
+    return HonchoRejected(message, status=status, said=said, refused=refused)
 
 
 def not_a_honcho(server: str, why: str, status: int | None = None) -> HonchoProtocolError:

@@ -16,6 +16,7 @@ from honcho_memory.adapters.honcho_http.deadline import (
     hold_to_deadlines,
     running,
 )
+from honcho_memory.adapters.honcho_http.quiet_url import QuietUrl
 from honcho_memory.ports.clock import Clock
 
 MAX_BODY_BYTES = 16 * 1024 * 1024
@@ -110,7 +111,7 @@ class _Attempt:
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         if self._request.content is not None:
             headers["Content-Type"] = "application/json"
-        return self._client.build_request(
+        built = self._client.build_request(
             self._request.method,
             self._request.path,
             params=self._request.params,
@@ -121,6 +122,8 @@ class _Attempt:
                 "trace": self._trace,
             },
         )
+        built.url = QuietUrl(built.url, self._request.name)
+        return built
 
     def _trace(self, event: str, info: Mapping[str, object]) -> None:
         """Hear from httpcore what it is about to do, and stop it when it is too late.

@@ -178,4 +178,4 @@ def _is_encodable(text: str) -> bool:
 
 
 def _rejected(reason: str, refused: dict[int, str] | None = None) -> HonchoRejected:
-    return HonchoRejected(f"Honcho refuses: {reason}", status=_UNPROCESSABLE, refused=refused)
+    return HonchoRejected("Honcho refuses", status=_UNPROCESSABLE, said=reason, refused=refused)

@@ -142,10 +142,14 @@ class Store:
             HonchoRejected: It has sessions that nobody has begun to delete.
         """
         if name not in self.workspaces:
-            raise HonchoNotFound(f"Workspace {name} not found", status=_NOT_FOUND)
+            raise HonchoNotFound(
+                "Honcho refuses", status=_NOT_FOUND, said=f"Workspace {name} not found"
+            )
         if any(session.is_active for session in self.workspaces[name].sessions.values()):
             raise HonchoRejected(
-                f"Cannot delete workspace '{name}': active session(s) remain.", status=_CONFLICT
+                "Honcho refuses",
+                status=_CONFLICT,
+                said=f"Cannot delete workspace '{name}': active session(s) remain.",
             )
         del self.workspaces[name]
 
@@ -171,7 +175,9 @@ class Store:
         session = self.workspace(workspace).sessions.get(name)
         if session is None or not session.is_active:
             raise HonchoNotFound(
-                f"Session {name} not found in workspace {workspace}", status=_NOT_FOUND
+                "Honcho refuses",
+                status=_NOT_FOUND,
+                said=f"Session {name} not found in workspace {workspace}",
             )
         return session
 
@@ -227,7 +233,9 @@ class Store:
         home = self.workspace(workspace)
         if peer not in home.peers:
             raise HonchoNotFound(
-                f"Peer {peer} not found in workspace {workspace}", status=_NOT_FOUND
+                "Honcho refuses",
+                status=_NOT_FOUND,
+                said=f"Peer {peer} not found in workspace {workspace}",
             )
         created = [
             KeptConclusion(self._new_id(), without_nul(content), peer, peer, None, now)
@@ -246,7 +254,9 @@ class Store:
         kept = [each for each in home.conclusions if each.id != conclusion_id]
         if len(kept) == len(home.conclusions):
             raise HonchoNotFound(
-                f"Document {conclusion_id} not found in workspace {workspace}", status=_NOT_FOUND
+                "Honcho refuses",
+                status=_NOT_FOUND,
+                said=f"Document {conclusion_id} not found in workspace {workspace}",
             )
         home.conclusions = kept
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextvars import ContextVar
 
 import pytest
 
@@ -45,6 +46,14 @@ def requests_of(state: ServerState, limit: int = 2) -> Requests:
 def test_a_request_is_told_how_long_it_may_take(state: ServerState) -> None:
     """What a request returns is what the caller gets."""
     assert 4.0 == requests_of(state).run(lambda timeout: timeout, timeout=4.0)
+
+
+def test_a_request_is_made_in_its_callers_context(state: ServerState) -> None:
+    """Whatever the host keeps there, such as its trace, is there for the request too."""
+    variable = ContextVar("variable", default="another's")
+    variable.set("the caller's")
+
+    assert "the caller's" == requests_of(state).run(lambda _: variable.get(), timeout=4.0)
 
 
 def test_a_request_that_fails_says_so(state: ServerState) -> None:

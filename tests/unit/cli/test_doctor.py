@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -119,3 +120,13 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
     assert 1 == code
     assert "missing.yaml cannot be read: FileNotFoundError" in output
+
+
+def test_a_missing_extra_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Telemetry that was asked for and cannot be had keeps a memory from opening."""
+    monkeypatch.setitem(sys.modules, "honcho_memory.adapters.otel", None)
+
+    code, output = doctor("--config", config_of(tmp_path, "telemetry: true"))
+
+    assert 1 == code
+    assert "problem settings: telemetry is true" in output
