@@ -189,7 +189,7 @@ class Trip:
         """
         lane = self._claim.lane
         in_doubt = [row for row in rows if row.number in doubtful]
-        is_one_turn = len({row.said_at for row in in_doubt}) == 1
+        is_one_turn = _is_one_turn(in_doubt)
         asks = {
             row.owner for row in in_doubt if not is_one_turn or now - row.said_at >= DOUBTFUL_AFTER
         }
@@ -213,12 +213,10 @@ class Trip:
         """When a user cleared their memory; before all time for never."""
         workspace = self._claim.lane.workspace
         here = self._equipment.marks.cleared_at(workspace, owner) or -1
-        if not asks_honcho:
-            return here
         now = self._equipment.clock.monotonic()
         elsewhere = self._equipment.cleared_elsewhere
         read_at, there = elsewhere.get((workspace, owner), (-math.inf, 0.0))
-        if not 0 <= now - read_at < CLEARED_FRESH:
+        if asks_honcho and not 0 <= now - read_at < CLEARED_FRESH:
             metadata = self._run(
                 lambda timeout: self._equipment.honcho.peer_metadata(
                     workspace, owner, timeout=timeout
@@ -374,6 +372,11 @@ class Trip:
         if not equipment.outbox.renew(self._claim, now=now, lease=rules.lease):
             raise LaneLost
         return equipment.requests.run(call, timeout=deadline - equipment.clock.monotonic())
+
+
+def _is_one_turn(rows: Sequence[Waiting]) -> bool:
+    questions = [row for row in rows if row.message.author == row.owner]
+    return len(questions) <= 1 and len({row.said_at for row in rows}) == 1
 
 
 class _Question:

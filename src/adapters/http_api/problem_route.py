@@ -47,7 +47,12 @@ class ProblemRoute(APIRoute):
         if isinstance(error, HonchoUnavailable):
             logger.debug("%s: %s", self.name, error)  # the outage is in the log, once
         elif problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            logger.warning("%s could not be answered: %s", self.name, reason(error))
+            logger.warning(
+                "%s could not be answered: %s",
+                self.name,
+                reason(error),
+                extra={"operation": self.name, "error_type": type(error).__name__},
+            )
         return problem.answer()
 
 

@@ -24,6 +24,7 @@ from honcho_memory.domain.errors import (
     OutboxError,
     ReadOnlyMemoryError,
     UnknownFact,
+    loggable,
 )
 from honcho_memory.domain.text import repair
 
@@ -182,7 +183,7 @@ _EXPLAINED: tuple[_Explained, ...] = (
 def reason(error: Exception) -> str:
     """For the log; only the kind of a foreign error, and where it was raised."""
     if isinstance(error, HonchoMemoryError):
-        return str(error)
+        return loggable(error)
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

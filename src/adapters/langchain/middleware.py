@@ -130,7 +130,10 @@ class HonchoMemoryMiddleware(AgentMiddleware[State, ContextT]):
             return None
         thread_id = get_config().get("configurable", {}).get("thread_id")
         if not thread_id:
-            logger.warning("a run is not remembered: its config has no configurable.thread_id")
+            logger.warning(
+                "a run is not remembered: its config has no configurable.thread_id",
+                extra={"operation": "remember"},
+            )
             return None
         messages = self._snapshots.left_out(state["messages"])
         return lambda: self._memory.remember(

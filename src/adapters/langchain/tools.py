@@ -22,6 +22,7 @@ from honcho_memory.domain.errors import (
     NoUser,
     ReadOnlyMemoryError,
     UnknownFact,
+    loggable,
 )
 from honcho_memory.domain.facts import DEFAULT_CATEGORY, DEFAULT_CONFIDENCE
 from honcho_memory.domain.results import Fact, SaidMessage
@@ -140,7 +141,11 @@ def _answer(call: Callable[[], Answer]) -> str:
     except FOR_THE_MODEL as error:
         answer = {"error": str(error)}
     except HonchoMemoryError as error:
-        logger.warning("a memory tool failed: %s", error)
+        logger.warning(
+            "a memory tool failed: %s",
+            loggable(error),
+            extra={"operation": "tool", "error_type": type(error).__name__},
+        )
         answer = {"error": "memory cannot be used at the moment"}
     return json.dumps(answer, ensure_ascii=False)
 

@@ -144,6 +144,27 @@ def test_the_old_thread_does_not_come_back_from_another_machine(
     assert ["three"] == other.texts()
 
 
+def test_what_came_in_one_breath_is_no_turn_of_this_moment(
+    machine: Machine, honcho: InMemoryHoncho, clock: ManualClock
+) -> None:
+    """A host may give many turns one time; another machine may have cleared all of them."""
+    said_at = datetime.fromtimestamp(clock.time(), UTC)
+    old = [Message(Role.USER, f"{n}", f"{n}", said_at=said_at) for n in range(120)]
+    machine.remember("t", old, ADA)  # type: ignore[arg-type]
+    machine.deliver_all()
+    clock.advance(1)
+    machine.clear(ADA)
+    honcho.finish_deletions()
+    clock.advance(1)
+
+    other = Machine(honcho, clock)
+    new = Message(Role.USER, "new", "new", said_at=datetime.fromtimestamp(clock.time(), UTC))
+    other.remember("t", [*old, new], ADA)  # type: ignore[list-item]
+    other.deliver_all()
+
+    assert ["new"] == other.texts()
+
+
 def test_an_answer_goes_with_its_question(machine: Machine, clock: ManualClock) -> None:
     """An agent may answer after the clearing what was asked before it."""
     asked_at = datetime.fromtimestamp(clock.time(), UTC)
@@ -419,7 +440,7 @@ def asked_when_cleared(honcho: InMemoryHoncho) -> int:
 
 def test_a_new_thread_is_not_asked_about_twice(machine: Machine, honcho: InMemoryHoncho) -> None:
     """A turn of this moment cannot have been cleared by another machine."""
-    machine.say("one", "two")
+    machine.say("one")
     machine.deliver_all()
 
     assert 0 == asked_when_cleared(honcho)
