@@ -1,7 +1,7 @@
 # `make demo` and `make test` set up what they need in a virtual environment of their own.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test bench lint format wheel-test clean
+.PHONY: help demo test bench docs lint format wheel-test clean
 
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -31,6 +31,11 @@ endif
 bench: $(VENV)/bench.done  ## Measure against the official SDK and DeerFlow's backend, into docs/benchmark.*
 	@$(BIN)/python benchmarks/compare.py $(BENCH_ARGS)
 
+docs: $(VENV)/docs.done  ## Build the documentation into site/; warnings are errors
+	$(BIN)/python tools/settings_page.py
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "Open site/index.html, or run: $(BIN)/mkdocs serve"
+
 lint: $(VENV)/lint.done  ## Check style, types and the direction of dependencies
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -53,7 +58,7 @@ wheel-test: $(VENV)/build.done  ## Build the distributions and test the wheel wi
 	cd $(WHEEL)/project && ../bin/python -m pytest --numprocesses auto $(PYTEST_ARGS)
 
 clean:  ## Remove everything that was made
-	rm -rf .venv* build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv* build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache site
 
 $(VENV)/pip.done:
 	@test -n "$(PYTHON)" || { \
@@ -66,7 +71,7 @@ $(VENV)/pip.done:
 	@$(BIN)/python -m pip install --quiet --upgrade pip
 	@touch $@
 
-$(VENV)/demo.done $(VENV)/test.done $(VENV)/bench.done $(VENV)/lint.done $(VENV)/build.done: $(VENV)/pip.done pyproject.toml
+$(VENV)/demo.done $(VENV)/test.done $(VENV)/bench.done $(VENV)/docs.done $(VENV)/lint.done $(VENV)/build.done: $(VENV)/pip.done pyproject.toml
 	@echo "Setting up $(VENV)"
 	@$(BIN)/python -m pip install --quiet $(NEEDS)
 	@touch $@
@@ -74,5 +79,6 @@ $(VENV)/demo.done $(VENV)/test.done $(VENV)/bench.done $(VENV)/lint.done $(VENV)
 $(VENV)/demo.done: NEEDS = --editable '.[cli]'
 $(VENV)/test.done: NEEDS = --editable '.[cli]' --group test
 $(VENV)/bench.done: NEEDS = --editable . --group bench
+$(VENV)/docs.done: NEEDS = --editable '.[http,langchain,testing]' --group docs
 $(VENV)/lint.done: NEEDS = --editable '.[cli]' --group dev
 $(VENV)/build.done: NEEDS = --group build

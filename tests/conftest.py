@@ -12,3 +12,5 @@ pytest.register_assert_rewrite("tests.contract")
 settings.register_profile("quick", deadline=None)
 settings.register_profile("thorough", deadline=None, max_examples=2_000)
 settings.load_profile("quick")
+
+pytest_plugins = ["honcho_memory.testing.fixtures", "pytester"]

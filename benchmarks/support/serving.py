@@ -9,9 +9,10 @@ from collections import Counter
 import uvicorn
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from strict_honcho.app import create_app
-from strict_honcho.server import listening_socket, url_of
-from strict_honcho.storage import Storage
+
+from honcho_memory.testing.strict_honcho.app import create_app
+from honcho_memory.testing.strict_honcho.server import listening_socket, url_of
+from honcho_memory.testing.strict_honcho.storage import Storage
 
 TRAFFIC = "/traffic"
 """Answers what came through each door so far; asking is not counted."""

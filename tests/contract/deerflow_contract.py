@@ -29,7 +29,6 @@ from deerflow_host import (
     tool,
 )
 from deerflow_host.document import Document
-from strict_honcho import RunningServer
 
 import honcho_memory
 from honcho_memory import ConfigurationError
@@ -37,6 +36,7 @@ from honcho_memory.adapters.deerflow import MANAGER_CLASS, HonchoMemoryManager
 from honcho_memory.adapters.sqlite_outbox import SqliteOutbox
 from honcho_memory.bootstrap import OUTBOX_FILE
 from honcho_memory.domain.identity import Identities
+from honcho_memory.testing.strict_honcho import RunningServer
 
 from .deerflow_suite import (
     BY_COLON,
@@ -173,13 +173,13 @@ class DeerFlowContract(DeerFlowSuite):
 
     @pytest.mark.parametrize("mode", ["middleware", "tool"])
     def test_it_is_made_in_both_modes_and_asks_nothing(
-        self, make: Make, server: RunningServer, mode: str
+        self, make: Make, honcho_server: RunningServer, mode: str
     ) -> None:
         """An unreachable Honcho does not keep DeerFlow from starting."""
         manager = make(mode=mode)
 
         assert mode == manager.mode
-        assert [] == list(server.requests)
+        assert [] == list(honcho_server.requests)
 
     def test_it_takes_hooks_that_it_does_not_know(self, make: Make) -> None:
         """A newer DeerFlow may offer more to its backends."""
@@ -245,16 +245,20 @@ class DeerFlowContract(DeerFlowSuite):
         assert KEY not in shown
         assert "HonchoMemoryManager(base_url='http://127.0.0.1" in repr(manager)
 
-    def test_the_key_is_sent(self, make: Make, server: RunningServer) -> None:
+    def test_the_key_is_sent(self, make: Make, honcho_server: RunningServer) -> None:
         """Honcho is asked with the key as a bearer token."""
         make({"api_key": KEY, "allow_insecure_http": True}).get_context(USER)
 
         assert {f"Bearer {KEY}"} == {
-            request.headers["authorization"] for request in server.requests
+            request.headers["authorization"] for request in honcho_server.requests
         }
 
     def test_a_storage_that_cannot_be_used_is_no_reason_to_fail(
-        self, make: Make, server: RunningServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+        self,
+        make: Make,
+        honcho_server: RunningServer,
+        tmp_path: Path,
+        caplog: pytest.LogCaptureFixture,
     ) -> None:
         """DeerFlow would fail every run; memory goes without a disk instead, and says so."""
         (tmp_path / "file").touch()
@@ -262,7 +266,7 @@ class DeerFlowContract(DeerFlowSuite):
         manager = make({"storage_path": str(tmp_path / "file")})
         add(manager, "t", human("I cycle.", "h1"))
 
-        assert ["I cycle."] == texts(server, "t")
+        assert ["I cycle."] == texts(honcho_server, "t")
         assert 1 == len([r for r in caplog.records if r.levelno == logging.ERROR])
 
     @pytest.mark.parametrize(
@@ -284,19 +288,23 @@ class DeerFlowContract(DeerFlowSuite):
         """A newer DeerFlow asks before there is an instance, whatever the configuration holds."""
         assert is_fatal is HonchoMemoryManager.read_failures_are_fatal_for_config(config)
 
-    async def test_a_long_thread_is_stored_once(self, make: Make, server: RunningServer) -> None:
+    async def test_a_long_thread_is_stored_once(
+        self, make: Make, honcho_server: RunningServer
+    ) -> None:
         """Fifty turns, all handed over each time, are a hundred messages, a request a turn."""
         host, thread = Host(make(), user_id=USER), Thread()
         await run(host, thread, 1)
-        server.forget_requests()
+        honcho_server.forget_requests()
 
         for number in range(2, 51):
             await run(host, thread, number)
 
-        assert said(50) == texts(server, thread.id)
-        assert 49 == len(server.requests)
+        assert said(50) == texts(honcho_server, thread.id)
+        assert 49 == len(honcho_server.requests)
 
-    async def test_a_restart_stores_nothing_again(self, make: Make, server: RunningServer) -> None:
+    async def test_a_restart_stores_nothing_again(
+        self, make: Make, honcho_server: RunningServer
+    ) -> None:
         """The thread goes on with another process on the same disk."""
         thread = Thread()
         for first in (1, 6):
@@ -305,9 +313,11 @@ class DeerFlowContract(DeerFlowSuite):
                 await run(host, thread, number)
             assert await host.stop(PATIENCE)
 
-        assert said(10) == texts(server, thread.id)
+        assert said(10) == texts(honcho_server, thread.id)
 
-    async def test_a_summarization_loses_nothing(self, make: Make, server: RunningServer) -> None:
+    async def test_a_summarization_loses_nothing(
+        self, make: Make, honcho_server: RunningServer
+    ) -> None:
         """What goes out of the thread is handed over before, on the event loop."""
         host, thread = Host(make(), user_id=USER), Thread()
         for number in range(1, 11):
@@ -316,10 +326,10 @@ class DeerFlowContract(DeerFlowSuite):
                 host.summarize(thread, keep=6)
         await delivered(host.manager)
 
-        assert said(10) == texts(server, thread.id)
+        assert said(10) == texts(honcho_server, thread.id)
 
     async def test_a_summarization_in_the_middle_of_a_turn_keeps_the_order(
-        self, make: Make, server: RunningServer
+        self, make: Make, honcho_server: RunningServer
     ) -> None:
         """The question goes first and the answer follows, though they are handed over apart."""
         host, thread = Host(make(), user_id=USER), Thread()
@@ -330,10 +340,10 @@ class DeerFlowContract(DeerFlowSuite):
         await host.hand_over(thread)
         await delivered(host.manager)
 
-        assert said(2) == texts(server, thread.id)
+        assert said(2) == texts(honcho_server, thread.id)
 
     async def test_a_regenerated_answer_is_stored_beside_the_first(
-        self, make: Make, server: RunningServer
+        self, make: Make, honcho_server: RunningServer
     ) -> None:
         """The question is the same one, though its text has become a list of blocks."""
         host, thread = Host(make(), user_id=USER), Thread()
@@ -342,10 +352,10 @@ class DeerFlowContract(DeerFlowSuite):
         await host.regenerate(thread, ai("another answer", "b1"))
         await delivered(host.manager)
 
-        assert [*said(1), "another answer"] == texts(server, thread.id)
+        assert [*said(1), "another answer"] == texts(honcho_server, thread.id)
 
     async def test_a_question_whose_id_changes_late_is_not_stored_again(
-        self, make: Make, server: RunningServer
+        self, make: Make, honcho_server: RunningServer
     ) -> None:
         """On another day the host puts a new date before a question, and a suffix on its id."""
         host, thread = Host(make(), user_id=USER), Thread()
@@ -357,9 +367,11 @@ class DeerFlowContract(DeerFlowSuite):
         await host.hand_over(thread)
         await delivered(host.manager)
 
-        assert [*said(2), "another answer"] == texts(server, thread.id)
+        assert [*said(2), "another answer"] == texts(honcho_server, thread.id)
 
-    async def test_an_edited_question_is_a_new_one(self, make: Make, server: RunningServer) -> None:
+    async def test_an_edited_question_is_a_new_one(
+        self, make: Make, honcho_server: RunningServer
+    ) -> None:
         """What was said before was said all the same."""
         host, thread = Host(make(), user_id=USER), Thread()
         await run(host, thread, 1)
@@ -368,30 +380,32 @@ class DeerFlowContract(DeerFlowSuite):
         await delivered(host.manager)
 
         expected = [*said(1), "a better question", "a better answer"]
-        assert expected == texts(server, thread.id)
+        assert expected == texts(honcho_server, thread.id)
 
-    def test_what_nobody_said_is_left_out(self, make: Make, server: RunningServer) -> None:
+    def test_what_nobody_said_is_left_out(self, make: Make, honcho_server: RunningServer) -> None:
         """Only the user's words and final answers are remembered."""
         add(make(), "t", human("Hello", "h1"), *LEFT_OUT, ai("Goodbye", "a1"))
 
-        assert ["Hello", "Goodbye"] == texts(server, "t")
+        assert ["Hello", "Goodbye"] == texts(honcho_server, "t")
 
-    def test_an_upload_without_a_word_is_left_out(self, make: Make, server: RunningServer) -> None:
+    def test_an_upload_without_a_word_is_left_out(
+        self, make: Make, honcho_server: RunningServer
+    ) -> None:
         """So is what the assistant says to it, up to what the user says next."""
         upload = human("<uploaded_files>\n- a.pdf\n</uploaded_files>", "h1")
 
         add(make(), "t", upload, ai("I have it.", "a1"), human("Thanks", "h2"), ai("Sure.", "a2"))
 
-        assert ["Thanks", "Sure."] == texts(server, "t")
+        assert ["Thanks", "Sure."] == texts(honcho_server, "t")
 
-    def test_what_was_said_is_kept(self, make: Make, server: RunningServer) -> None:
+    def test_what_was_said_is_kept(self, make: Make, honcho_server: RunningServer) -> None:
         """Whatever the host has put around the words, the words alone are stored."""
         add(make(), "t", *(message for message, _ in KEPT))
 
-        assert [words for _, words in KEPT] == texts(server, "t")
+        assert [words for _, words in KEPT] == texts(honcho_server, "t")
 
     def test_the_host_decides_which_hidden_messages_were_said(
-        self, make: Make, server: RunningServer
+        self, make: Make, honcho_server: RunningServer
     ) -> None:
         """Its hook is asked, with the message's additional_kwargs."""
 
@@ -406,17 +420,17 @@ class DeerFlowContract(DeerFlowSuite):
 
         add(manager, "t", *hidden)
 
-        assert ["kept"] == texts(server, "t")
+        assert ["kept"] == texts(honcho_server, "t")
 
-    def test_everybody_has_a_peer(self, make: Make, server: RunningServer) -> None:
+    def test_everybody_has_a_peer(self, make: Make, honcho_server: RunningServer) -> None:
         """The user's words are the user's peer's, answers the assistant's."""
         manager = make({"assistant_peer": "helper"})
 
         add(manager, "t", human("Hello", "h1"), ai("Goodbye", "a1"))
 
-        assert [(peer(), "Hello"), ("helper", "Goodbye")] == stored(server, "t")
+        assert [(peer(), "Hello"), ("helper", "Goodbye")] == stored(honcho_server, "t")
 
-    def test_users_and_threads_do_not_meet(self, make: Make, server: RunningServer) -> None:
+    def test_users_and_threads_do_not_meet(self, make: Make, honcho_server: RunningServer) -> None:
         """Ids that look alike once cleaned are two workspaces and two sessions."""
         manager = make()
 
@@ -427,11 +441,11 @@ class DeerFlowContract(DeerFlowSuite):
         for user in ("user.name@x", "user-name@x"):
             for thread_id in ("t.1", "t-1"):
                 expected = [(peer(user), f"{user} in {thread_id}")]
-                assert expected == stored(server, thread_id, user=user)
+                assert expected == stored(honcho_server, thread_id, user=user)
         assert workspace("user.name@x").startswith("deerflow-u-user-name-x-")
 
     def test_users_can_be_put_where_the_operator_wants(
-        self, make: Make, server: RunningServer
+        self, make: Make, honcho_server: RunningServer
     ) -> None:
         """Overrides name a user's workspace and peer."""
         manager = make(
@@ -440,15 +454,17 @@ class DeerFlowContract(DeerFlowSuite):
 
         add(manager, "t", human("Hello", "h1"))
 
-        assert [("ada", "Hello")] == stored(server, "t", named="team")
+        assert [("ada", "Hello")] == stored(honcho_server, "t", named="team")
 
-    def test_a_long_message_is_cut(self, make: Make, server: RunningServer) -> None:
+    def test_a_long_message_is_cut(self, make: Make, honcho_server: RunningServer) -> None:
         """Exactly as many characters are stored as the operator allows."""
         add(make({"message_char_limit": 10}), "t", human("x" * 11, "h1"))
 
-        assert ["x" * 10] == texts(server, "t")
+        assert ["x" * 10] == texts(honcho_server, "t")
 
-    def test_messages_carry_where_they_come_from(self, make: Make, server: RunningServer) -> None:
+    def test_messages_carry_where_they_come_from(
+        self, make: Make, honcho_server: RunningServer
+    ) -> None:
         """Agent, thread and trace are kept with them."""
         manager = make()
 
@@ -457,7 +473,7 @@ class DeerFlowContract(DeerFlowSuite):
         )
         assert manager.shutdown_flush(PATIENCE)
 
-        (message,) = server.state.messages(workspace(), Identities().session("t.1"))
+        (message,) = honcho_server.state.messages(workspace(), Identities().session("t.1"))
         assert {
             "host_message_id": "h1",
             "thread_id": "t.1",
@@ -467,7 +483,7 @@ class DeerFlowContract(DeerFlowSuite):
 
     @pytest.mark.parametrize("user_id", NOBODY)
     async def test_nothing_is_remembered_of_nobody(
-        self, make: Make, server: RunningServer, user_id: str | None
+        self, make: Make, honcho_server: RunningServer, user_id: str | None
     ) -> None:
         """Without a user nothing is written, nothing is known, and nothing is asked."""
         manager = make()
@@ -480,16 +496,18 @@ class DeerFlowContract(DeerFlowSuite):
         assert [] == await manager.asearch("question", user_id=user_id)
         document = await asyncio.to_thread(manager.get_memory, user_id=user_id)
         assert Document.model_validate(document).can_be_imported()
-        assert [] == list(server.requests)
+        assert [] == list(honcho_server.requests)
 
-    async def test_an_anonymous_user_is_nobody(self, make: Make, server: RunningServer) -> None:
+    async def test_an_anonymous_user_is_nobody(
+        self, make: Make, honcho_server: RunningServer
+    ) -> None:
         """DeerFlow names a user when it has none; the operator can say which."""
         host, thread = Host(make({"anonymous_user_ids": ["default"]})), Thread()
 
         await host.run(thread, *turn(1))
         await delivered(host.manager)
 
-        assert [] == list(server.requests)
+        assert [] == list(honcho_server.requests)
 
     async def test_the_lost_user_is_warned_of_once(
         self, make: Make, caplog: pytest.LogCaptureFixture
@@ -522,15 +540,15 @@ class DeerFlowContract(DeerFlowSuite):
 
     @pytest.mark.parametrize("delivery", ["inline", "background", "durable"])
     async def test_an_outage_does_not_fail_the_run(
-        self, make: Make, server: RunningServer, delivery: str
+        self, make: Make, honcho_server: RunningServer, delivery: str
     ) -> None:
         """Whichever way turns are delivered, the run ends well and nobody has to be told."""
-        server.faults.answer(503, times=None)
+        honcho_server.faults.answer(503, times=None)
         host = Host(make({"delivery": delivery, "timeout_seconds": 0.2}), user_id=USER)
 
         await host.run(Thread(), *turn(1))
 
-        assert [] == list(server.state.workspaces())
+        assert [] == list(honcho_server.state.workspaces())
 
     def test_a_bug_below_does_not_fail_the_run(self, make: Make) -> None:
         """Whatever comes out of the adapter to Honcho stays below."""
@@ -541,7 +559,7 @@ class DeerFlowContract(DeerFlowSuite):
         assert not manager.shutdown_flush(0.0)
 
     async def test_memory_is_there_in_the_next_thread(
-        self, make: Make, server: RunningServer
+        self, make: Make, honcho_server: RunningServer
     ) -> None:
         """What was said in one thread is put before the model in another, once, hidden."""
         manager = make({"recall": {"fresh_seconds": 0}})
@@ -556,7 +574,9 @@ class DeerFlowContract(DeerFlowSuite):
         assert ["h2", "h2__memory", "h2__user"] == ids
         assert 1 == len(memory)
         assert "question 1" in str(memory[0].content)
-        assert ["question 2", "answer 2", "question 3", "answer 3"] == texts(server, second.id)
+        assert ["question 2", "answer 2", "question 3", "answer 3"] == texts(
+            honcho_server, second.id
+        )
 
     def test_nothing_in_the_text_closes_its_fence(self, make: Make) -> None:
         """The host escapes nothing, so what users said must not look like the host's own."""
@@ -581,23 +601,27 @@ class DeerFlowContract(DeerFlowSuite):
         assert 100 < len(text) <= 150
         assert text.splitlines()[-1].endswith("statement number 19 of mine")
 
-    def test_nothing_is_known_of_a_stranger(self, make: Make, server: RunningServer) -> None:
+    def test_nothing_is_known_of_a_stranger(self, make: Make, honcho_server: RunningServer) -> None:
         """A user whom Honcho has never heard of has no memory, and gets none by being asked for."""
         manager = make()
 
         assert "" == manager.get_context("stranger", agent_name="cook", thread_id="t")
         assert [] == manager.search("question", user_id="stranger")
-        assert [] == list(server.state.workspaces())
+        assert [] == list(honcho_server.state.workspaces())
 
-    def test_an_outage_is_no_error_when_open(self, make: Make, server: RunningServer) -> None:
+    def test_an_outage_is_no_error_when_open(
+        self, make: Make, honcho_server: RunningServer
+    ) -> None:
         """Under `fail_open` the agent goes on without its memory."""
-        server.faults.answer(503, times=None)
+        honcho_server.faults.answer(503, times=None)
 
         assert ["", [], "", "", []] == [read(make()) for read in READS]
 
-    def test_an_outage_is_an_error_when_closed(self, make: Make, server: RunningServer) -> None:
+    def test_an_outage_is_an_error_when_closed(
+        self, make: Make, honcho_server: RunningServer
+    ) -> None:
         """Under `fail_closed` it is the one kind of error that DeerFlow understands."""
-        server.faults.answer(503, times=None)
+        honcho_server.faults.answer(503, times=None)
 
         for read in READS:
             with pytest.raises(MemoryManagerError, match="cannot be read") as caught:
@@ -620,10 +644,10 @@ class DeerFlowContract(DeerFlowSuite):
             assert KEY not in str(caught.value)
 
     async def test_the_run_stops_when_memory_is_required(
-        self, make: Make, server: RunningServer
+        self, make: Make, honcho_server: RunningServer
     ) -> None:
         """DeerFlow stops before the model is asked, and the thread can get its memory later."""
-        server.faults.answer(503, times=None)
+        honcho_server.faults.answer(503, times=None)
         host, thread = Host(make({"failure_policy": FAIL_CLOSED}), user_id=USER), Thread()
 
         with pytest.raises(RunStopped):
@@ -632,16 +656,18 @@ class DeerFlowContract(DeerFlowSuite):
         assert not thread.has_memory
 
     async def test_a_server_that_hangs_is_given_up_before_the_host_gives_up(
-        self, make: Make, server: RunningServer
+        self, make: Make, honcho_server: RunningServer
     ) -> None:
         """DeerFlow would go on without the date too, and no policy would apply."""
-        server.faults.hang(times=None)
+        honcho_server.faults.hang(times=None)
         manager = make({"recall": {"deadline_seconds": 0.1}, "failure_policy": FAIL_CLOSED})
 
         with pytest.raises(RunStopped):
             await Host(manager, user_id=USER).run(Thread(), *turn(1))
 
-    def test_a_search_finds_facts_and_messages(self, make: Make, server: RunningServer) -> None:
+    def test_a_search_finds_facts_and_messages(
+        self, make: Make, honcho_server: RunningServer
+    ) -> None:
         """Each has the fields that DeerFlow's tool promises the model, as far as they are true."""
         manager, thread = make(), Thread()
         add(manager, thread.id, human("I cycle to work", "h1"), ai("Nice", "a1"))
@@ -652,7 +678,9 @@ class DeerFlowContract(DeerFlowSuite):
         spoken = [hit for hit in found if "id" not in hit and hit["peer_id"] == peer()]
         assert {"id", "content", "category", "confidence", "createdAt", "source"} == set(facts[0])
         assert ("context", 0.5) == (facts[0]["category"], facts[0]["confidence"])
-        (stored_message, _) = server.state.messages(workspace(), Identities().session(thread.id))
+        (stored_message, _) = honcho_server.state.messages(
+            workspace(), Identities().session(thread.id)
+        )
         created_at = stored_message.created_at.isoformat().replace("+00:00", "Z")
         assert {
             "content": "I cycle to work",
@@ -698,13 +726,13 @@ class DeerFlowContract(DeerFlowSuite):
 
         assert [count for _, count in TOP_K] == found
 
-    def test_nothing_is_found_for_no_query(self, make: Make, server: RunningServer) -> None:
+    def test_nothing_is_found_for_no_query(self, make: Make, honcho_server: RunningServer) -> None:
         """It is no error either, and Honcho is not asked."""
         manager = make({"failure_policy": FAIL_CLOSED})
         queries: list[Any] = ["", "  ", None, 5, ["cycle"]]
 
         assert [[]] * 5 == [manager.search(query, user_id=USER) for query in queries]
-        assert [] == list(server.requests)
+        assert [] == list(honcho_server.requests)
 
     async def test_the_document_is_whole(self, make: Make) -> None:
         """The gateway can answer with it, and the settings page can take it back."""
@@ -721,10 +749,10 @@ class DeerFlowContract(DeerFlowSuite):
 
     @pytest.mark.parametrize("config", [{}, {"failure_policy": FAIL_CLOSED}])
     async def test_an_outage_over_http(
-        self, make: Make, server: RunningServer, config: dict[str, Any]
+        self, make: Make, honcho_server: RunningServer, config: dict[str, Any]
     ) -> None:
         """The read policy decides whether the settings page is empty or shows an error."""
-        server.faults.answer(503, times=None)
+        honcho_server.faults.answer(503, times=None)
         gateway = Gateway(make(config), user_id=USER)
 
         statuses = {(await ask()).status for ask in (gateway.get, gateway.status, gateway.reload)}
@@ -754,7 +782,9 @@ class DeerFlowContract(DeerFlowSuite):
         assert "question 1" in {hit["content"] for hit in found["results"]}
         assert {"results": [], "count": 0} == await asyncio.to_thread(tools.search, "")
 
-    async def test_the_event_loop_is_never_blocked(self, make: Make, server: RunningServer) -> None:
+    async def test_the_event_loop_is_never_blocked(
+        self, make: Make, honcho_server: RunningServer
+    ) -> None:
         """DeerFlow calls these on its event loop, where nothing may wait for disk or network."""
         manager = make({"failure_policy": FAIL_CLOSED})
 
@@ -765,11 +795,11 @@ class DeerFlowContract(DeerFlowSuite):
             text = await manager.aget_context(USER)
             found = await manager.asearch("question", user_id=USER)
 
-        assert said(2) == texts(server, "t")
+        assert said(2) == texts(honcho_server, "t")
         assert "question 1" in text
         assert 5 == len(found)
 
-    async def test_the_gate_would_notice(self, make: Make, server: RunningServer) -> None:
+    async def test_the_gate_would_notice(self, make: Make, honcho_server: RunningServer) -> None:
         """The calls for threads do block, and the gate that the others pass stops them."""
         manager = make({"failure_policy": FAIL_CLOSED})
 
@@ -779,10 +809,10 @@ class DeerFlowContract(DeerFlowSuite):
             manager.add("t", turn(1), user_id=USER)
         await delivered(manager)
 
-        assert [] == list(server.state.workspaces())
+        assert [] == list(honcho_server.state.workspaces())
 
     async def test_the_hosts_own_executor_is_left_alone(
-        self, make: Make, server: RunningServer
+        self, make: Make, honcho_server: RunningServer
     ) -> None:
         """A slow Honcho must not use up the threads that DeerFlow needs itself."""
         manager = make()
@@ -793,7 +823,7 @@ class DeerFlowContract(DeerFlowSuite):
             assert "" == await manager.aget_context("stranger")
             assert [] == await manager.asearch("question", user_id="stranger")
 
-    async def test_many_runs_end_at_once(self, make: Make, server: RunningServer) -> None:
+    async def test_many_runs_end_at_once(self, make: Make, honcho_server: RunningServer) -> None:
         """Threads of many users are handed over side by side, and each is stored once."""
         manager = make()
 
@@ -807,9 +837,11 @@ class DeerFlowContract(DeerFlowSuite):
 
         for thread in range(10):
             expected = [(peer(f"u{thread % 5}"), "question 1"), ("deerflow", "answer 1")]
-            assert expected == stored(server, f"t{thread}", user=f"u{thread % 5}")
+            assert expected == stored(honcho_server, f"t{thread}", user=f"u{thread % 5}")
 
-    def test_several_event_loops_use_one_manager(self, make: Make, server: RunningServer) -> None:
+    def test_several_event_loops_use_one_manager(
+        self, make: Make, honcho_server: RunningServer
+    ) -> None:
         """DeerFlow has one manager a process, whichever loop calls."""
         manager = make()
 
@@ -820,9 +852,11 @@ class DeerFlowContract(DeerFlowSuite):
             list(executor.map(use, range(8)))
         assert manager.shutdown_flush(PATIENCE)
 
-        assert [said(1)] * 8 == [texts(server, f"t{number}") for number in range(8)]
+        assert [said(1)] * 8 == [texts(honcho_server, f"t{number}") for number in range(8)]
 
-    async def test_a_cancelled_run_spoils_nothing(self, make: Make, server: RunningServer) -> None:
+    async def test_a_cancelled_run_spoils_nothing(
+        self, make: Make, honcho_server: RunningServer
+    ) -> None:
         """What it had handed over comes again with the next turn, and is stored once."""
         manager = make()
         hand_over = asyncio.ensure_future(manager.aadd("t", turn(1), user_id=USER))
@@ -834,36 +868,36 @@ class DeerFlowContract(DeerFlowSuite):
         await manager.aadd("t", [*turn(1), *turn(2)], user_id=USER)
         await delivered(manager)
 
-        assert said(2) == texts(server, "t")
+        assert said(2) == texts(honcho_server, "t")
 
     async def test_a_turn_is_safe_when_it_was_handed_over(
-        self, make: Make, server: RunningServer, tmp_path: Path
+        self, make: Make, honcho_server: RunningServer, tmp_path: Path
     ) -> None:
         """Once `aadd` has returned, the turn is on the disk, where another process finds it."""
-        server.faults.answer(503, times=None)
+        honcho_server.faults.answer(503, times=None)
 
         await make().aadd("t", turn(1), user_id=USER)
 
         with closing(SqliteOutbox(tmp_path / OUTBOX_FILE)) as outbox:
-            assert 2 == outbox.tally(server.url).waiting
+            assert 2 == outbox.tally(honcho_server.url).waiting
 
-    async def test_it_starts_and_stops(self, make: Make, server: RunningServer) -> None:
+    async def test_it_starts_and_stops(self, make: Make, honcho_server: RunningServer) -> None:
         """The start checks the server and creates nothing; the end delivers everything."""
         host, thread = Host(make(), user_id=USER), Thread()
 
         assert await host.start() is None
-        assert 1 == len(server.requests)
-        assert [] == list(server.state.workspaces())
+        assert 1 == len(honcho_server.requests)
+        assert [] == list(honcho_server.state.workspaces())
         await host.run(thread, *turn(1))
         assert await host.stop(PATIENCE)
 
-        assert said(1) == texts(server, thread.id)
+        assert said(1) == texts(honcho_server, thread.id)
 
     async def test_it_starts_without_a_honcho(
-        self, make: Make, server: RunningServer, caplog: pytest.LogCaptureFixture
+        self, make: Make, honcho_server: RunningServer, caplog: pytest.LogCaptureFixture
     ) -> None:
         """A Honcho that cannot be used is said in one line, and the host starts all the same."""
-        server.faults.answer(503, times=None)
+        honcho_server.faults.answer(503, times=None)
         manager = make()
         caplog.clear()
 
@@ -872,9 +906,11 @@ class DeerFlowContract(DeerFlowSuite):
         warnings = [record for record in caplog.records if record.levelname == "WARNING"]
         assert 1 == len(warnings)
 
-    async def test_it_stops_when_honcho_is_down(self, make: Make, server: RunningServer) -> None:
+    async def test_it_stops_when_honcho_is_down(
+        self, make: Make, honcho_server: RunningServer
+    ) -> None:
         """It says that something waits, and the next start delivers it."""
-        outage = server.faults.answer(503, times=None)
+        outage = honcho_server.faults.answer(503, times=None)
         host, thread = Host(make(), user_id=USER), Thread()
         await host.run(thread, *turn(1))
 
@@ -882,9 +918,11 @@ class DeerFlowContract(DeerFlowSuite):
         outage.stop()
         await delivered(make())
 
-        assert said(1) == texts(server, thread.id)
+        assert said(1) == texts(honcho_server, thread.id)
 
-    async def test_a_run_may_end_after_the_stop(self, make: Make, server: RunningServer) -> None:
+    async def test_a_run_may_end_after_the_stop(
+        self, make: Make, honcho_server: RunningServer
+    ) -> None:
         """What arrives late is kept on the disk, and reading late is no error."""
         manager = make()
         host, thread = Host(manager, user_id=USER), Thread()
@@ -898,7 +936,7 @@ class DeerFlowContract(DeerFlowSuite):
         assert [] == await manager.asearch("question", user_id=USER)
         await delivered(make())
 
-        assert said(2) == texts(server, thread.id)
+        assert said(2) == texts(honcho_server, thread.id)
 
     def test_no_thread_is_started_before_it_is_needed(self, make: Make) -> None:
         """A DeerFlow that does not use its memory pays nothing for it."""

@@ -14,10 +14,10 @@ from blockbuster import blockbuster_ctx
 from deerflow.agents.memory.manager import MemoryManagerError
 from deerflow_host import Gateway, Host, MemoryTools, Thread, human
 from deerflow_host.document import Document
-from strict_honcho import RunningServer
 
 import honcho_memory
 from honcho_memory.adapters.deerflow import HonchoMemoryManager
+from honcho_memory.testing.strict_honcho import RunningServer
 
 from .deerflow_suite import (
     FAIL_CLOSED,
@@ -176,7 +176,9 @@ class DeerFlowManagementContract(DeerFlowSuite):
 
         await asyncio.to_thread(use)
 
-    def test_deleting_a_fact_leaves_what_was_said(self, make: Make, server: RunningServer) -> None:
+    def test_deleting_a_fact_leaves_what_was_said(
+        self, make: Make, honcho_server: RunningServer
+    ) -> None:
         """A fact is a conclusion; the message that it was drawn from is not touched."""
         manager = make()
         add(manager, "t", *turn(1))
@@ -186,7 +188,7 @@ class DeerFlowManagementContract(DeerFlowSuite):
         manager.delete_fact(fact["id"], user_id=USER)
 
         assert "t" == fact["source"]
-        assert 2 == len(stored(server, "t"))
+        assert 2 == len(stored(honcho_server, "t"))
         assert [] == manager.get_memory(user_id=USER)["facts"]
 
     def test_all_facts_are_in_the_document(self, make: Make) -> None:
@@ -243,7 +245,7 @@ class DeerFlowManagementContract(DeerFlowSuite):
         with pytest.raises(ValueError, match="memory document"):
             make().import_memory(document, user_id=USER)
 
-    async def test_clearing_over_http(self, make: Make, server: RunningServer) -> None:
+    async def test_clearing_over_http(self, make: Make, honcho_server: RunningServer) -> None:
         """Everything goes, and does not come back with the thread, which DeerFlow keeps."""
         manager = make()
         host, thread = Host(manager, user_id=USER), Thread()
@@ -253,7 +255,7 @@ class DeerFlowManagementContract(DeerFlowSuite):
 
         cleared = await gateway.clear()
         again = await gateway.clear()
-        server.finish_deletions()
+        honcho_server.finish_deletions()
         await run(host, thread, 2)
 
         assert [200, 200] == [cleared.status, again.status]
@@ -276,7 +278,7 @@ class DeerFlowManagementContract(DeerFlowSuite):
     @pytest.mark.parametrize("nobody", NOBODY)
     @pytest.mark.parametrize("write", WRITES)
     def test_nobody_has_nothing_to_change(
-        self, make: Make, server: RunningServer, write: str, nobody: str | None
+        self, make: Make, honcho_server: RunningServer, write: str, nobody: str | None
     ) -> None:
         """What would look like success is an error, and nothing is asked."""
         manager = make()
@@ -284,11 +286,11 @@ class DeerFlowManagementContract(DeerFlowSuite):
         with pytest.raises(MemoryManagerError, match="there is no user"):
             WRITES[write](manager, nobody)
 
-        assert [] == list(server.requests)
+        assert [] == list(honcho_server.requests)
 
     @pytest.mark.parametrize("nobody", NOBODY)
     def test_the_document_of_nobody_is_empty(
-        self, make: Make, server: RunningServer, nobody: str | None
+        self, make: Make, honcho_server: RunningServer, nobody: str | None
     ) -> None:
         """It is whole all the same, and nothing is asked."""
         manager = make({"failure_policy": FAIL_CLOSED})
@@ -297,9 +299,11 @@ class DeerFlowManagementContract(DeerFlowSuite):
             document = Document.model_validate(read(manager, nobody))
             assert [] == document.facts
             assert document.can_be_imported()
-        assert [] == list(server.requests)
+        assert [] == list(honcho_server.requests)
 
-    def test_a_stranger_is_not_created_by_looking(self, make: Make, server: RunningServer) -> None:
+    def test_a_stranger_is_not_created_by_looking(
+        self, make: Make, honcho_server: RunningServer
+    ) -> None:
         """A user of whom nothing is known has an empty memory; it can be cleared, and exported."""
         manager = make({"failure_policy": FAIL_CLOSED})
         calls = {**READS, "export_memory": WRITES["export_memory"]}
@@ -308,19 +312,19 @@ class DeerFlowManagementContract(DeerFlowSuite):
         for call in ("update_fact", "delete_fact"):
             with pytest.raises(KeyError, match=NO_FACT):
                 WRITES[call](manager, STRANGER)
-        assert [] == list(server.state.workspaces())
+        assert [] == list(honcho_server.state.workspaces())
         assert [] == manager.clear_memory(user_id=STRANGER)["facts"]
         assert {"Cycles"} == contents(manager.create_fact("Cycles", user_id=STRANGER)[0])
 
     @pytest.mark.parametrize("config", [{}, {"failure_policy": FAIL_CLOSED}])
     @pytest.mark.parametrize("write", WRITES)
     async def test_what_an_outage_prevents_is_an_error(
-        self, make: Make, server: RunningServer, write: str, config: dict[str, Any]
+        self, make: Make, honcho_server: RunningServer, write: str, config: dict[str, Any]
     ) -> None:
         """The read policy is for reads: a change that did not happen is never a success."""
         manager = make(config)
         existing = await asyncio.to_thread(fact_id, manager, "Likes tea")
-        server.faults.answer(503, times=None)
+        honcho_server.faults.answer(503, times=None)
         gateway = Gateway(manager, user_id=USER)
 
         with pytest.raises(MemoryManagerError, match="cannot be"):
@@ -337,10 +341,10 @@ class DeerFlowManagementContract(DeerFlowSuite):
 
     @pytest.mark.parametrize("read", READS)
     def test_an_outage_of_reads_is_for_the_policy(
-        self, make: Make, server: RunningServer, read: str
+        self, make: Make, honcho_server: RunningServer, read: str
     ) -> None:
         """Empty when open, an error when closed."""
-        server.faults.answer(503, times=None)
+        honcho_server.faults.answer(503, times=None)
 
         assert [] == READS[read](make(), USER)["facts"]
         with pytest.raises(MemoryManagerError, match="cannot be read"):
@@ -386,7 +390,9 @@ class DeerFlowManagementContract(DeerFlowSuite):
         assert {*expected, ("The same", "context", 0.5)} == facts
         assert 25 == len(managers[1].reload_memory(user_id=USER)["facts"])
 
-    async def test_everything_may_happen_at_once(self, make: Make, server: RunningServer) -> None:
+    async def test_everything_may_happen_at_once(
+        self, make: Make, honcho_server: RunningServer
+    ) -> None:
         """Runs on the event loop, settings pages in threads, and the loop is never blocked."""
         manager = make({"failure_policy": FAIL_CLOSED})
         users = [f"user-{number}" for number in range(6)]
@@ -413,12 +419,12 @@ class DeerFlowManagementContract(DeerFlowSuite):
         for user, answer in zip(users[1:], kept, strict=True):
             assert (f"Fact of {user}", user, 0.9) in known(answer.body)
             assert 2 == len(answer.body["facts"])
-            assert [(peer(user), f"Words of {user}")] == stored(server, "t", user=user)
+            assert [(peer(user), f"Words of {user}")] == stored(honcho_server, "t", user=user)
 
     @pytest.mark.parametrize("thread_of_other", ["t", "another"])
     @pytest.mark.parametrize("place", PLACES)
     def test_nothing_that_one_does_concerns_the_other(
-        self, make: Make, server: RunningServer, place: str, thread_of_other: str
+        self, make: Make, honcho_server: RunningServer, place: str, thread_of_other: str
     ) -> None:
         """Whether two users share a workspace, a thread, both or nothing.
 
@@ -441,7 +447,7 @@ class DeerFlowManagementContract(DeerFlowSuite):
         assert "Ben" not in json.dumps(self._all_of(manager, USER))
         manager.delete_fact(fact, user_id=USER)
         manager.clear_memory(user_id=USER)
-        server.finish_deletions()
+        honcho_server.finish_deletions()
 
         assert before == self._all_of(manager, OTHER)
         assert "Ada" not in json.dumps(manager.get_memory(user_id=USER))

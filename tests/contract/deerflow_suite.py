@@ -10,10 +10,10 @@ from typing import Any, NoReturn, Protocol
 import pytest
 from deerflow.agents.memory.manager import MemoryManager
 from deerflow_host import Host, Message, Thread, ai, human, make_manager, resolve, tool
-from strict_honcho import RunningServer, running_server
 
 from honcho_memory.adapters.deerflow import HonchoMemoryManager
 from honcho_memory.domain.identity import Identities
+from honcho_memory.testing.strict_honcho import RunningServer
 
 USER = "ada@example.org"
 PATIENCE = 60.0
@@ -92,37 +92,31 @@ def peer(user: str = USER) -> str:
 
 
 def stored(
-    server: RunningServer, thread_id: str, *, user: str = USER, named: str | None = None
+    honcho_server: RunningServer, thread_id: str, *, user: str = USER, named: str | None = None
 ) -> list[tuple[str, str]]:
     """Who said what in a thread, as the server holds it."""
     session = Identities().session(thread_id)
-    messages = server.state.messages(named or workspace(user), session)
+    messages = honcho_server.state.messages(named or workspace(user), session)
     return [(message.peer_id, message.content) for message in messages]
 
 
-def texts(server: RunningServer, thread_id: str) -> list[str]:
+def texts(honcho_server: RunningServer, thread_id: str) -> list[str]:
     """What was said in a thread, as the server holds it."""
-    return [text for _, text in stored(server, thread_id)]
+    return [text for _, text in stored(honcho_server, thread_id)]
 
 
 class DeerFlowSuite:
     """Managers as DeerFlow makes them, on a strict Honcho over a real socket."""
 
     @pytest.fixture
-    def server(self) -> Iterator[RunningServer]:
-        """A strict Honcho over a real socket."""
-        with running_server() as server:
-            yield server
-
-    @pytest.fixture
-    def make(self, server: RunningServer, tmp_path: Path) -> Iterator[Make]:
+    def make(self, honcho_server: RunningServer, tmp_path: Path) -> Iterator[Make]:
         """Makes managers that talk to the server, and closes them."""
         made: list[HonchoMemoryManager] = []
 
         def make(
             backend_config: Mapping[str, Any] | None = None, /, **more: Any
         ) -> HonchoMemoryManager:
-            config = {"base_url": server.url, **(backend_config or {})}
+            config = {"base_url": honcho_server.url, **(backend_config or {})}
             manager = make_manager(resolve(BY_COLON), config, storage_path=tmp_path, **more)
             assert isinstance(manager, HonchoMemoryManager)
             made.append(manager)

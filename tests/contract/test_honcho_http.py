@@ -10,13 +10,12 @@ from typing import Any
 
 import httpx
 import pytest
-from strict_honcho import RunningServer, running_server
 
 from honcho_memory.adapters.honcho_http import HttpHoncho, open_client
 from honcho_memory.ports.honcho import Honcho
-
-from .honcho_contract import TIMEOUT, HonchoContract, Seen
-from .management_contract import ManagedOutside, ManagementContract
+from honcho_memory.testing.honcho_contract import TIMEOUT, HonchoContract, Seen
+from honcho_memory.testing.management_contract import ManagedOutside, ManagementContract
+from honcho_memory.testing.strict_honcho import RunningServer, running_server
 
 LIVE_URL = os.environ.get("HONCHO_MEMORY_TEST_URL", "")
 LIVE_KEY = os.environ.get("HONCHO_MEMORY_TEST_API_KEY")

@@ -17,9 +17,9 @@ from scripted_model import ScriptedModel
 
 from honcho_memory import HonchoMemory, open_memory
 from honcho_memory.adapters.langchain import HonchoMemoryMiddleware
+from honcho_memory.testing.host_contract import ADA, HostContract, HostUnderTest, OpenHost
 
 from .deerflow_suite import BY_COLON
-from .host_contract import ADA, HostContract, HostUnderTest, Open
 
 PATIENCE = 60.0
 
@@ -136,7 +136,7 @@ def config_of(thread: str) -> dict[str, Any]:
 
 class TestDeerFlow(HostContract):
     @pytest.fixture
-    def open_host(self) -> Open:
+    def open_host(self) -> OpenHost:
         def open_host(url: str, folder: Path) -> HostUnderTest:
             return DeerFlow(url, folder)
 
@@ -145,7 +145,7 @@ class TestDeerFlow(HostContract):
 
 class TestLangChain(HostContract):
     @pytest.fixture
-    def open_host(self) -> Open:
+    def open_host(self) -> OpenHost:
         def open_host(url: str, folder: Path) -> HostUnderTest:
             return LangChain(url, folder)
 

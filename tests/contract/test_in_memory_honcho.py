@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from honcho_memory.adapters.in_memory import InMemoryHoncho
-
-from .honcho_contract import HonchoContract, Seen
-from .management_contract import ManagedOutside, ManagementContract
+from honcho_memory.testing.honcho_contract import HonchoContract, Seen
+from honcho_memory.testing.management_contract import ManagedOutside, ManagementContract
 
 
 class InMemoryOutside:

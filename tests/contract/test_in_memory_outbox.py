@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from honcho_memory.adapters.in_memory import InMemoryOutbox
-
-from .outbox_contract import MakeOutbox, OutboxContract
+from honcho_memory.testing.outbox_contract import MakeOutbox, OutboxContract
 
 
 class TestInMemoryOutbox(OutboxContract):

@@ -8,9 +8,9 @@ import pytest
 
 from honcho_memory.adapters.otel import Telemetry
 from honcho_memory.ports.honcho import Honcho
+from honcho_memory.testing.honcho_contract import HonchoContract
+from honcho_memory.testing.management_contract import ManagedOutside, ManagementContract
 
-from .honcho_contract import HonchoContract
-from .management_contract import ManagedOutside, ManagementContract
 from .test_in_memory_honcho import InMemoryOutside
 
 

@@ -16,8 +16,9 @@ from typing import Any
 
 import httpx
 import pytest
-from strict_honcho import running_server
-from strict_honcho.json_shapes import is_list, is_object
+
+from honcho_memory.testing.strict_honcho import running_server
+from honcho_memory.testing.strict_honcho.json_shapes import is_list, is_object
 
 RECORDINGS = sorted((Path(__file__).parents[1] / "recordings").glob("*.json"))
 TOKENS = {"52-auth-none": None, "53-auth-bad": "forged", "54-auth-other-workspace": "for-wsAuth"}

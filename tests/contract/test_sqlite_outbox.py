@@ -10,8 +10,7 @@ import pytest
 
 from honcho_memory.adapters.sqlite_outbox import SqliteOutbox
 from honcho_memory.ports.outbox import Outbox
-
-from .outbox_contract import MakeOutbox, OutboxContract
+from honcho_memory.testing.outbox_contract import MakeOutbox, OutboxContract
 
 
 class TestSqliteOutbox(OutboxContract):

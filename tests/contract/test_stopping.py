@@ -137,7 +137,7 @@ def test_what_arrives_while_it_closes_is_kept(open_at: Open, honcho: InMemoryHon
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_fork_shares_neither_threads_nor_claims_nor_connections(tmp_path: Path) -> None:
     """Parent and child talk on at once, each by itself, and no answer gets lost or mixed up."""
-    server = Child("strict_honcho")
+    server = Child("honcho_memory.testing.strict_honcho")
     settings = {"base_url": server.hear(), "storage_path": str(tmp_path)}
     with open_memory(settings) as memory:
         assert talks_well(memory, "before")

@@ -12,8 +12,9 @@ from typing import Any
 
 import httpx
 import pytest
-from strict_honcho import RunningServer, running_server
-from strict_honcho.server import KEEP_ALIVE_SECONDS
+
+from honcho_memory.testing.strict_honcho import RunningServer, running_server
+from honcho_memory.testing.strict_honcho.server import KEEP_ALIVE_SECONDS
 
 SUPPORT = Path(__file__).parents[1] / "support"
 
@@ -22,15 +23,9 @@ UNKEYED = {"NOT": [{"metadata": {"host_message_id": {"ne": ""}}}]}
 
 
 @pytest.fixture
-def server() -> Generator[RunningServer]:
-    with running_server() as running:
-        yield running
-
-
-@pytest.fixture
-def client(server: RunningServer) -> Generator[httpx.Client]:
+def client(honcho_server: RunningServer) -> Generator[httpx.Client]:
     with httpx.Client(
-        base_url=f"{server.url}/v3/workspaces/ws", trust_env=False, timeout=60
+        base_url=f"{honcho_server.url}/v3/workspaces/ws", trust_env=False, timeout=60
     ) as opened:
         yield opened
 
@@ -122,11 +117,11 @@ def test_lists_come_in_pages(client: httpx.Client) -> None:
     assert first["items"][0]["created_at"] == "2000-01-01T00:00:00Z"
 
 
-def test_what_does_not_exist_is_empty(server: RunningServer, client: httpx.Client) -> None:
+def test_what_does_not_exist_is_empty(honcho_server: RunningServer, client: httpx.Client) -> None:
     """Reading creates nothing, whatever the ids in the path are."""
     assert client.post("/sessions/a.b/messages/list", json={}).json()["items"] == []
     assert client.get("/peers/ada/card").status_code == 404
-    assert server.state.workspaces() == ()
+    assert honcho_server.state.workspaces() == ()
 
 
 def test_nul_is_stripped(client: httpx.Client) -> None:
@@ -154,7 +149,9 @@ def test_metadata_has_limits(client: httpx.Client, metadata: str, status: int) -
     assert answer.status_code == status
 
 
-def test_peer_is_not_observed_once_it_says_so(server: RunningServer, client: httpx.Client) -> None:
+def test_peer_is_not_observed_once_it_says_so(
+    honcho_server: RunningServer, client: httpx.Client
+) -> None:
     """The peer's own configuration works for peers that exist, and is replaced as a whole."""
     say(client, "before")
     client.post("/peers", json={"id": "ada", "configuration": {"observe_me": False}})
@@ -162,8 +159,8 @@ def test_peer_is_not_observed_once_it_says_so(server: RunningServer, client: htt
 
     text = client.post("/peers/ada/representation", json={}).json()["representation"]
     assert ("before" in text, "after" in text) == (True, False)
-    assert server.state.peer_configuration("ws", "ada") == {"observe_me": False}
-    assert server.state.peer_configuration("ws", "nobody") is None
+    assert honcho_server.state.peer_configuration("ws", "ada") == {"observe_me": False}
+    assert honcho_server.state.peer_configuration("ws", "nobody") is None
 
 
 def test_representation_holds_the_newest(client: httpx.Client) -> None:
@@ -178,18 +175,18 @@ def test_representation_holds_the_newest(client: httpx.Client) -> None:
     assert read(max_conclusions=2, search_query="in Lisbon") == ["I live in Lisbon", "z"]
 
 
-def test_metadata_of_a_peer_is_replaced(server: RunningServer, client: httpx.Client) -> None:
+def test_metadata_of_a_peer_is_replaced(honcho_server: RunningServer, client: httpx.Client) -> None:
     """What is given replaces what was there; what is left out stays."""
     client.post("/peers", json={"id": "ada", "metadata": {"a": 1}})
     client.post("/peers", json={"id": "ada"})
-    assert server.state.peer_metadata("ws", "ada") == {"a": 1}
+    assert honcho_server.state.peer_metadata("ws", "ada") == {"a": 1}
 
     client.put("/peers/ada", json={"metadata": {"b": 2}})
-    assert server.state.peer_metadata("ws", "ada") == {"b": 2}
+    assert honcho_server.state.peer_metadata("ws", "ada") == {"b": 2}
 
 
 def test_session_is_gone_once_its_deletion_has_finished(
-    server: RunningServer, client: httpx.Client
+    honcho_server: RunningServer, client: httpx.Client
 ) -> None:
     """Until then it is listed for its peers and cannot be written; then it can begin afresh."""
     say(client, "forget me")
@@ -202,27 +199,27 @@ def test_session_is_gone_once_its_deletion_has_finished(
     assert client.post("/sessions/list", json={}).json()["items"] == []
     assert contents(client) == ["forget me"]
 
-    server.finish_deletions()
+    honcho_server.finish_deletions()
 
-    assert server.state.sessions("ws") == ()
+    assert honcho_server.state.sessions("ws") == ()
     assert client.post("/peers/ada/representation", json={}).json() == {"representation": ""}
     assert say(client, "afresh").status_code == 201
-    assert [message.content for message in server.state.messages("ws", "s")] == ["afresh"]
+    assert [message.content for message in honcho_server.state.messages("ws", "s")] == ["afresh"]
 
 
 def test_what_is_written_to_a_workspace_being_deleted_is_lost(
-    server: RunningServer, client: httpx.Client
+    honcho_server: RunningServer, client: httpx.Client
 ) -> None:
     """The server accepts such messages and then loses them."""
     say(client, "first")
     client.delete("/sessions/s")
-    server.finish_deletions()
-    assert client.delete(f"{server.url}/v3/workspaces/ws").status_code == 202
+    honcho_server.finish_deletions()
+    assert client.delete(f"{honcho_server.url}/v3/workspaces/ws").status_code == 202
 
     assert say(client, "lost").status_code == 201
-    server.finish_deletions()
+    honcho_server.finish_deletions()
 
-    assert server.state.workspaces() == ()
+    assert honcho_server.state.workspaces() == ()
 
 
 def test_conclusions_are_found_by_filter(client: httpx.Client) -> None:
@@ -243,14 +240,14 @@ def test_conclusions_are_found_by_filter(client: httpx.Client) -> None:
     assert query(filters=about, distance=0.5).json() == [made]
 
 
-def test_connection_is_closed_after_an_unexpected_error(server: RunningServer) -> None:
+def test_connection_is_closed_after_an_unexpected_error(honcho_server: RunningServer) -> None:
     """The real server does so without a word, and so does this one."""
     body = b'{"messages": [{"peer_id": "ada", "content": "x"}]}'
     head = (
         "POST /v3/workspaces/ws/sessions/a.b/messages HTTP/1.1\r\nHost: honcho\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     )
-    address = httpx.URL(server.url)
+    address = httpx.URL(honcho_server.url)
     with socket.create_connection(
         (address.host, address.port), timeout=KEEP_ALIVE_SECONDS / 2
     ) as connection:
@@ -263,13 +260,13 @@ def test_connection_is_closed_after_an_unexpected_error(server: RunningServer) -
 
 
 def test_faults_happen_to_the_requests_they_are_for(
-    server: RunningServer, client: httpx.Client
+    honcho_server: RunningServer, client: httpx.Client
 ) -> None:
     """A fault matches by method and path, so many times, and can be taken back."""
-    fault = server.faults.answer(
+    fault = honcho_server.faults.answer(
         503, body={"detail": "no"}, headers={"Retry-After": "2"}, path="/card", times=2
     )
-    server.faults.answer(418, method="DELETE", times=None)
+    honcho_server.faults.answer(418, method="DELETE", times=None)
 
     assert client.post("/peers", json={"id": "ada"}).status_code == 201
     refused = client.get("/peers/ada/card")
@@ -279,59 +276,68 @@ def test_faults_happen_to_the_requests_they_are_for(
     assert client.get("/peers/ada/card").status_code == 200
     assert fault.hits == 1
     assert client.delete("/sessions/s").status_code == 418
-    server.faults.clear()
+    honcho_server.faults.clear()
     assert client.delete("/sessions/s").status_code == 404
 
 
-def test_lost_answers_may_be_carried_out_later(server: RunningServer, client: httpx.Client) -> None:
+def test_lost_answers_may_be_carried_out_later(
+    honcho_server: RunningServer, client: httpx.Client
+) -> None:
     """The connection is gone at once; the messages come when the test lets them."""
-    fault = server.faults.carry_out_later(path="/messages")
+    fault = honcho_server.faults.carry_out_later(path="/messages")
     with pytest.raises(httpx.RemoteProtocolError):
         say(client, "late")
-    assert server.state.messages("ws", "s") == ()
+    assert honcho_server.state.messages("ws", "s") == ()
 
     fault.release()
     fault.wait_until_done()
 
-    assert [message.content for message in server.state.messages("ws", "s")] == ["late"]
+    assert [message.content for message in honcho_server.state.messages("ws", "s")] == ["late"]
 
 
 def test_server_stops_with_requests_held_up() -> None:
     """Requests that hang, drip or wait for later do not keep a test from its end."""
     with (
-        running_server() as server,
-        httpx.Client(base_url=server.url, trust_env=False, timeout=60) as client,
+        running_server() as honcho_server,
+        httpx.Client(base_url=honcho_server.url, trust_env=False, timeout=60) as client,
     ):
-        late = server.faults.carry_out_later(method="POST")
-        dripping = server.faults.drip(method="GET")
+        late = honcho_server.faults.carry_out_later(method="POST")
+        dripping = honcho_server.faults.drip(method="GET")
         with pytest.raises(httpx.RemoteProtocolError):
             client.post("/v3/workspaces", json={"id": "ws"})
         with client.stream("GET", "/health"):
             dripping.wait_until_hit()
-            server.stop()
+            honcho_server.stop()
 
     assert late.hits == 1
-    assert server.state.workspaces() == ()
+    assert honcho_server.state.workspaces() == ()
 
 
-def test_requests_are_noted(server: RunningServer, client: httpx.Client) -> None:
+def test_requests_are_noted(honcho_server: RunningServer, client: httpx.Client) -> None:
     """What arrived can be looked at afterwards."""
     say(client, "hello")
     client.get("/peers/ada/card?a=b")
 
-    written, read = server.requests
+    written, read = honcho_server.requests
     assert (written.method, written.path) == ("POST", "/v3/workspaces/ws/sessions/s/messages")
     assert written.body == {"messages": [{"peer_id": "ada", "content": "hello"}]}
     assert written.size == int(written.headers["content-length"])
     assert (read.method, read.path) == ("GET", "/v3/workspaces/ws/peers/ada/card?a=b")
     assert (read.size, read.body) == (0, None)
-    server.forget_requests()
-    assert server.requests == ()
+    honcho_server.forget_requests()
+    assert honcho_server.requests == ()
 
 
 def test_runs_as_a_process_of_its_own() -> None:
     """Its first line is its URL; there, deletions can be finished as they are asked for."""
-    command = [sys.executable, "-m", "strict_honcho", "--port", "0", "--finish-deletions"]
+    command = [
+        sys.executable,
+        "-m",
+        "honcho_memory.testing.strict_honcho",
+        "--port",
+        "0",
+        "--finish-deletions",
+    ]
     environment = {**os.environ, "PYTHONPATH": str(SUPPORT)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         try:

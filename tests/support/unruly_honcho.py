@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from strict_honcho import Fault, Faults, running_server
+from honcho_memory.testing.strict_honcho import Fault, Faults, running_server
 
 SECONDS_BETWEEN_FAULTS = 0.15
 MESSAGES = "/messages"

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from strict_honcho import RunningServer, running_server
 
 import honcho_memory
 from honcho_memory import HonchoMemory, open_memory
+from honcho_memory.testing.strict_honcho import RunningServer, running_server
 
 USER = "Zaphod.Beeblebrox@example.org"
 THREAD = "Milliways"

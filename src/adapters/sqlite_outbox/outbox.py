@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
 from honcho_memory.adapters.sqlite_outbox.connection import SharedConnection
+from honcho_memory.adapters.sqlite_outbox.processes import lives_elsewhere, this_process
 from honcho_memory.adapters.sqlite_outbox.rows import (
     FORGET,
     IS_OF_OWNER,
@@ -28,6 +30,8 @@ from honcho_memory.ports.outbox import Claim, Draft, Lane, Queued, Refused, Tall
 LONGEST_WAIT = 3600.0
 """Seconds; longer than any lease or back-off: a lane due later than that was given its time by
 a clock that has since been put back."""
+LONGEST_SLEEP = 600.0
+"""Seconds; so long after its end a lease is left to another process that is alive."""
 KEPT_KEYS = 50
 """Of a lane, of messages that are delivered, dropped or discarded."""
 KEPT_KEYS_SECONDS = 30 * 86_400.0
@@ -153,15 +157,17 @@ class SqliteOutbox:
         """See `Outbox.hold`."""
         with self._workers.transaction() as db:
             lane_id, _ = find_or_add_lane(db, lane, now)
-            held = db.execute(
-                "UPDATE lane SET holder = ?, due = ?, used_at = ? WHERE id = ?"
-                " AND (holder IS NULL OR holder = ? OR due IS NULL OR due <= ?)",
-                (holder, now + lease, now, lane_id, holder, now),
-            )
-            (failures,) = db.execute(
-                "SELECT failures FROM lane WHERE id = ?", (lane_id,)
+            failures, held_by, due = db.execute(
+                "SELECT failures, holder, due FROM lane WHERE id = ?", (lane_id,)
             ).fetchone()
-        return Claim(lane, holder, (), failures) if held.rowcount > 0 else None
+            is_others = held_by is not None and held_by != _named(holder)
+            if is_others and due is not None and now < _ends_at(held_by, due):
+                return None
+            db.execute(
+                "UPDATE lane SET holder = ?, due = ?, used_at = ? WHERE id = ?",
+                (_named(holder), now + lease, now, lane_id),
+            )
+        return Claim(lane, holder, (), failures)
 
     def claim(
         self, server: str, *, holder: str, now: float, lease: float, limit: int, max_bytes: int
@@ -169,17 +175,20 @@ class SqliteOutbox:
         """See `Outbox.claim`."""
         with self._workers.transaction() as db:
             db.execute(
-                "UPDATE lane SET due = :latest WHERE server = :server AND due > :latest",
+                "UPDATE lane SET due = :latest"  # noqa: S608 - a constant
+                f" WHERE server = :server AND due > :latest AND {IS_WAITED_IN}",
                 {"server": server, "latest": now + LONGEST_WAIT},
             )
-            found = db.execute(
-                "SELECT id, workspace, session, failures FROM lane"  # noqa: S608 - a constant
-                f" WHERE server = ? AND due <= ? AND {IS_WAITED_IN} ORDER BY due, id LIMIT 1",
+            due_lanes = db.execute(
+                "SELECT id, workspace, session, failures, holder, due"  # noqa: S608 - a constant
+                f" FROM lane WHERE server = ? AND due <= ? AND {IS_WAITED_IN} ORDER BY due, id",
                 (server, now),
-            ).fetchone()
+            )
+            found = next((lane for lane in due_lanes if _ends_at(*lane[4:]) <= now), None)
+            due_lanes.close()
             if found is None:
                 return None
-            lane_id, workspace, session, failures = found
+            lane_id, workspace, session, failures, *_ = found
             rows = tuple(oldest(db, lane_id, limit=limit, max_bytes=max_bytes))
             db.execute(
                 "UPDATE message SET doubtful = 1"
@@ -187,7 +196,8 @@ class SqliteOutbox:
                 (lane_id, rows[-1].number),
             )
             db.execute(
-                "UPDATE lane SET holder = ?, due = ? WHERE id = ?", (holder, now + lease, lane_id)
+                "UPDATE lane SET holder = ?, due = ? WHERE id = ?",
+                (_named(holder), now + lease, lane_id),
             )
         return Claim(Lane(server, workspace, session), holder, rows, failures)
 
@@ -196,7 +206,7 @@ class SqliteOutbox:
         with self._workers.transaction() as db:
             renewed = db.execute(
                 "UPDATE lane SET due = ? WHERE id = ? AND holder = ?",
-                (now + lease, lane_id_of(db, claim.lane), claim.holder),
+                (now + lease, lane_id_of(db, claim.lane), _named(claim.holder)),
             )
             return renewed.rowcount > 0
 
@@ -236,18 +246,24 @@ class SqliteOutbox:
             db.execute(
                 "UPDATE lane SET holder = NULL, failures = failures + ?,"  # noqa: S608 - a constant
                 f" due = CASE WHEN {IS_WAITED_IN} THEN ? END WHERE id = ? AND holder = ?",
-                (failed, due, lane_id_of(db, claim.lane), claim.holder),
+                (failed, due, lane_id_of(db, claim.lane), _named(claim.holder)),
             )
 
     def next_due(self, server: str) -> float | None:
         """See `Outbox.next_due`."""
         with self._workers.use() as db:
-            found = db.execute(
-                "SELECT due FROM lane"  # noqa: S608 - a constant
-                f" WHERE server = ? AND due IS NOT NULL AND {IS_WAITED_IN} ORDER BY due LIMIT 1",
+            lanes = db.execute(
+                "SELECT holder, due FROM lane"  # noqa: S608 - a constant
+                f" WHERE server = ? AND due IS NOT NULL AND {IS_WAITED_IN} ORDER BY due",
                 (server,),
-            ).fetchone()
-        return None if found is None else float(found[0])
+            )
+            earliest = math.inf
+            for holder, due in lanes:
+                if earliest <= due:
+                    break
+                earliest = min(earliest, _ends_at(holder, due))
+            lanes.close()
+        return None if earliest == math.inf else earliest
 
     def tally(self, server: str) -> Tally:
         """See `Outbox.tally`."""
@@ -358,3 +374,14 @@ class SqliteOutbox:
         """See `Outbox.close`."""
         self._callers.close()
         self._workers.close()
+
+
+def _named(holder: str) -> str:
+    """A holder, with the process that it is of."""
+    return f"{this_process()}/{holder}"
+
+
+def _ends_at(holder: str | None, due: float) -> float:
+    """When a lane can be claimed."""
+    process = (holder or "").partition("/")[0]
+    return due + LONGEST_SLEEP if lives_elsewhere(process) else due

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import runpy
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 
 import pytest
-from strict_honcho import RunningServer, running_server
 from typer.testing import CliRunner
 
 from honcho_memory import cli
@@ -16,19 +15,13 @@ from honcho_memory.cli.app import app
 from honcho_memory.cli.conversation import USER
 from honcho_memory.domain.identity import Identities
 from honcho_memory.domain.transcript import RULES
+from honcho_memory.testing.strict_honcho import RunningServer
 
 
 def run(*args: str) -> tuple[int, str]:
     """Run the command; returns its exit code and what it printed."""
     result = CliRunner().invoke(app, args, env={"COLUMNS": "200"})
     return result.exit_code, result.output
-
-
-@pytest.fixture
-def server() -> Iterator[RunningServer]:
-    """A strict Honcho over a real socket."""
-    with running_server() as running:
-        yield running
 
 
 def test_the_demo_shows_the_main_job() -> None:
@@ -46,15 +39,15 @@ def test_the_demo_shows_the_main_job() -> None:
     assert "said: Hi! I'm Ada." in output
 
 
-def test_the_demo_runs_against_a_server(server: RunningServer) -> None:
+def test_the_demo_runs_against_a_server(honcho_server: RunningServer) -> None:
     """With an address the same conversation goes to that server."""
-    code, output = run("demo", "--base-url", server.url)
+    code, output = run("demo", "--base-url", honcho_server.url)
 
-    assert (0, True) == (code, server.url in output)
+    assert (0, True) == (code, honcho_server.url in output)
     user = Identities().user(USER)
     assert user is not None
-    (session,) = server.state.sessions(user.workspace)
-    assert 8 == len(server.state.messages(user.workspace, session))
+    (session,) = honcho_server.state.sessions(user.workspace)
+    assert 8 == len(honcho_server.state.messages(user.workspace, session))
 
 
 @pytest.mark.parametrize(
@@ -76,11 +69,11 @@ def test_bad_input_is_named(args: Sequence[str], reason: str) -> None:
     assert "Traceback" not in output
 
 
-def test_a_server_that_cannot_be_reached_is_named(server: RunningServer) -> None:
+def test_a_server_that_cannot_be_reached_is_named(honcho_server: RunningServer) -> None:
     """The demo against a server that fails says why."""
-    server.faults.answer(503, times=None)
+    honcho_server.faults.answer(503, times=None)
 
-    code, output = run("demo", "--base-url", server.url, "--timeout-seconds", "0.5")
+    code, output = run("demo", "--base-url", honcho_server.url, "--timeout-seconds", "0.5")
 
     assert 1 == code
     assert "could not be delivered" in output

@@ -9,12 +9,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from strict_honcho import RunningServer, running_server
 from typer.testing import CliRunner
 
 from honcho_memory.adapters.sqlite_outbox import SqliteOutbox
 from honcho_memory.bootstrap import OUTBOX_FILE
 from honcho_memory.cli.app import app
+from honcho_memory.testing.strict_honcho import RunningServer, running_server
 
 
 @pytest.fixture

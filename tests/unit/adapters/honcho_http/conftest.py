@@ -8,9 +8,9 @@ from collections.abc import Callable, Generator
 
 import httpx
 import pytest
-from strict_honcho import RunningServer, running_server
 
 from honcho_memory.adapters.honcho_http import HttpHoncho, open_client
+from honcho_memory.testing.strict_honcho import RunningServer, running_server
 
 BASE_URL = "http://honcho.test"
 Handler = Callable[[httpx.Request], httpx.Response]

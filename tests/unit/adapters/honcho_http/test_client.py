@@ -7,10 +7,10 @@ from importlib import metadata
 
 import httpx
 import pytest
-from strict_honcho import RunningServer
 
 from honcho_memory.adapters.honcho_http import HttpHoncho, open_client
 from honcho_memory.domain.errors import ConfigurationError, HonchoProtocolError
+from honcho_memory.testing.strict_honcho import RunningServer
 
 HONCHO_CLOSES_AFTER = 4.9
 

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 
 import httpx
 import pytest
-from strict_honcho import RunningServer, running_server
 
 from honcho_memory.adapters.honcho_http import HttpHoncho, open_client
 from honcho_memory.domain.errors import (
@@ -22,6 +21,7 @@ from honcho_memory.domain.errors import (
     HonchoUnavailable,
 )
 from honcho_memory.domain.messages import Outgoing
+from honcho_memory.testing.strict_honcho import RunningServer, running_server
 
 Answered = Callable[[Callable[[httpx.Request], httpx.Response]], HttpHoncho]
 

@@ -12,12 +12,12 @@ from typing import Any, Protocol
 
 import httpx
 import pytest
-from strict_honcho import RunningServer
 
 from honcho_memory.adapters.honcho_http import HttpHoncho, open_client
 from honcho_memory.adapters.honcho_http.exchange import MAX_BODY_BYTES
 from honcho_memory.domain.errors import HonchoProtocolError, HonchoRequestError, HonchoUnavailable
 from honcho_memory.domain.messages import Outgoing
+from honcho_memory.testing.strict_honcho import RunningServer
 
 Answered = Callable[[Callable[[httpx.Request], httpx.Response]], HttpHoncho]
 Connected = Callable[[str], HttpHoncho]

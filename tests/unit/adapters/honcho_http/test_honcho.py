@@ -9,11 +9,11 @@ from typing import Any
 
 import httpx
 import pytest
-from strict_honcho import RunningServer
 
 from honcho_memory.adapters.honcho_http import HttpHoncho
 from honcho_memory.domain.errors import HonchoRejected, HonchoUnavailable
 from honcho_memory.domain.messages import Conclusion, Outgoing, StoredMessage
+from honcho_memory.testing.strict_honcho import RunningServer
 
 Answered = Callable[[Callable[[httpx.Request], httpx.Response]], HttpHoncho]
 

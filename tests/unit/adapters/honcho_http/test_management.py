@@ -10,7 +10,6 @@ from typing import Any, Protocol
 
 import httpx
 import pytest
-from strict_honcho import RunningServer
 
 from honcho_memory.adapters.honcho_http import HttpHoncho
 from honcho_memory.domain.errors import (
@@ -19,6 +18,7 @@ from honcho_memory.domain.errors import (
     HonchoUnavailable,
 )
 from honcho_memory.domain.messages import Conclusion
+from honcho_memory.testing.strict_honcho import RunningServer
 
 Answered = Callable[[Callable[[httpx.Request], httpx.Response]], HttpHoncho]
 Connected = Callable[[str], HttpHoncho]

@@ -1,4 +1,4 @@
-"""Processes that share an outbox, die with it open, or are forked from one another."""
+"""A lease outlasts its end while another process that has it is alive, also one that is stopped."""
 
 from __future__ import annotations
 
@@ -6,192 +6,148 @@ import os
 import signal
 import subprocess
 import sys
-from collections import defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from honcho_memory.adapters.sqlite_outbox import SqliteOutbox
+from honcho_memory.adapters.sqlite_outbox.outbox import LONGEST_SLEEP
+from honcho_memory.adapters.sqlite_outbox.processes import lives_elsewhere, this_process
 from honcho_memory.domain.messages import Outgoing
-from honcho_memory.ports.outbox import Draft, Lane, Tally
+from honcho_memory.ports.outbox import Claim, Draft, Lane
 
-SERVER = "http://127.0.0.1:8000"
+SERVER = "http://honcho.example"
 LANE = Lane(SERVER, "workspace", "session")
-NOW = 1_000_000_000.0
-
-PRELUDE = """
-import os, sys
-from datetime import UTC, datetime
+LEASE = 10.0
+HOLDER = """
+import sys
 from pathlib import Path
 from honcho_memory.adapters.sqlite_outbox import SqliteOutbox
-from honcho_memory.domain.messages import Outgoing
-from honcho_memory.ports.outbox import Draft, Lane
-
-NOW = 1_000_000_000.0
-path, name = Path(sys.argv[1]), sys.argv[2]
-outbox = SqliteOutbox(path)
-
-def put(session, key):
-    message = Outgoing(key, "alice", "Hello", datetime(2026, 1, 1, tzinfo=UTC))
-    outbox.put(Lane("http://127.0.0.1:8000", "workspace", session), [Draft(message)], now=NOW)
+from honcho_memory.adapters.sqlite_outbox.processes import this_process
+outbox = SqliteOutbox(Path(sys.argv[1]))
+claim = outbox.claim(sys.argv[2], holder="other", now=0.0, lease=10.0, limit=9, max_bytes=999)
+assert claim is not None
+print(this_process(), flush=True)
+sys.stdin.read()
 """
 
-PUT_FOR_EVER = """
-number = 0
-while True:
-    put("session", f"k{number}")
-    print(f"k{number}", flush=True)
-    number += 1
-"""
-
-PUT_AND_CARRY = """
-sys.stdin.readline()
-idle = number = 0
-while number < 40 or idle < 20:
-    if number < 40:
-        put(f"session-{number % 2}", f"{name}-{number}")
-    number += 1
-    claim = outbox.claim("http://127.0.0.1:8000", holder=name, now=NOW, lease=1e6, limit=3,
-                         max_bytes=1000)
-    if claim is None:
-        idle += 1
-        continue
-    idle = 0
-    held = path.with_name(claim.lane.session)
-    os.close(os.open(held, os.O_CREAT | os.O_EXCL))
-    for row in claim.rows:
-        print(claim.lane.session, row.number, row.message.key)
-    outbox.delivered(claim, [row.number for row in claim.rows], now=NOW)
-    os.unlink(held)
-    outbox.release(claim, due=NOW)
-outbox.close()
-"""
-
-
-def put(outbox: SqliteOutbox, key: str) -> int:
-    message = Outgoing(key, "alice", "Hello", datetime(2026, 1, 1, tzinfo=UTC))
-    return outbox.put(LANE, [Draft(message)], now=NOW)
-
-
-def waiting(outbox: SqliteOutbox) -> list[str]:
-    claim = outbox.claim(SERVER, holder="h", now=NOW, lease=60, limit=10_000, max_bytes=10**6)
-    return [] if claim is None else [row.message.key for row in claim.rows]
-
-
-def start(path: Path, script: str, name: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", PRELUDE + script, str(path), name],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="processes are told apart on POSIX")
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / "outbox.db"
+    """A file in which one message waits."""
+    path = tmp_path / "outbox.sqlite3"
+    outbox = SqliteOutbox(path)
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    outbox.put(LANE, [Draft(Outgoing("k", "ada", "Hello", moment, {}))], now=0.0)
+    outbox.close()
+    return path
+
+
+@pytest.fixture
+def other(path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process, which has claimed it."""
+    command = [sys.executable, "-c", HOLDER, str(path), SERVER]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield process
+        process.kill()
 
 
 @pytest.fixture
 def outbox(path: Path) -> Iterator[SqliteOutbox]:
-    with closing(SqliteOutbox(path)) as outbox:
-        yield outbox
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
-def test_a_killed_process_loses_nothing(path: Path, outbox: SqliteOutbox) -> None:
-    """Whatever `put` has returned for is there after a SIGKILL, in order."""
-    with start(path, PUT_FOR_EVER, "a") as process:
-        assert process.stdout is not None
-        lines = [process.stdout.readline() for _ in range(50)]
-        process.send_signal(signal.SIGKILL)
-        said = "".join([*lines, process.stdout.read()]).split()
-
-    kept = waiting(outbox)
-
-    assert said == kept[: len(said)]
-    assert [f"k{number}" for number in range(len(kept))] == kept
-    assert len(kept) - len(said) <= 1
-
-
-def test_processes_share_an_outbox(path: Path, outbox: SqliteOutbox) -> None:
-    """Two processes that put and deliver at once keep order, and hold no lane together."""
-    processes = [start(path, PUT_AND_CARRY, name) for name in ("x", "y")]
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    outputs = [process.communicate()[0] for process in processes]
-
-    assert [0, 0] == [process.returncode for process in processes]
-    rows = [line.split() for output in outputs for line in output.splitlines()]
-    assert sorted(f"{name}-{i}" for name in "xy" for i in range(40)) == sorted(
-        key for _, _, key in rows
-    )
-    by_writer: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
-    for session, _, key in sorted(rows, key=lambda row: int(row[1])):
-        name, number = key.split("-")
-        by_writer[session, name].append(int(number))
-    assert all(numbers == sorted(numbers) for numbers in by_writer.values())
-    for output in outputs:
-        for session in ("session-0", "session-1"):
-            own = [int(line.split()[1]) for line in output.splitlines() if session in line]
-            assert own == sorted(own)
-    assert outbox.tally(SERVER) == Tally()
-
-
-def in_child(action: Callable[[], None]) -> int:
-    """Run something in a forked child; its process id."""
-    process_id = os.fork()
-    if process_id:
-        return process_id
-    status = 1
-    try:
-        action()
-        status = 0
-    finally:
-        os._exit(status)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_fork_shares_no_connection(path: Path, outbox: SqliteOutbox) -> None:
-    """A parent that closes does not take away the log that its forked child writes to."""
-    put(outbox, "before the fork")
-    child_is_ready, say_ready = os.pipe()
-    parent_has_closed, say_closed = os.pipe()
-
-    def put_while_the_parent_closes() -> None:
-        put(outbox, "child")
-        os.write(say_ready, b".")
-        os.read(parent_has_closed, 1)
-        put(outbox, "child, later")
-
-    child = in_child(put_while_the_parent_closes)
-    os.read(child_is_ready, 1)
-    put(outbox, "parent")
-    outbox.close()
-    os.write(say_closed, b".")
-    _, status = os.waitpid(child, 0)
-    for descriptor in (child_is_ready, say_ready, parent_has_closed, say_closed):
-        os.close(descriptor)
-
-    assert os.waitstatus_to_exitcode(status) == 0
-    with closing(SqliteOutbox(path)) as next_one:
-        assert ["before the fork", "child", "parent", "child, later"] == waiting(next_one)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_closed_outbox_stays_closed_in_a_fork(outbox: SqliteOutbox) -> None:
-    """A fork neither opens nor needs an outbox that is closed or was never opened."""
-    unused = SqliteOutbox(Path("nowhere") / "outbox.db")
+    """The outbox of this process on the same file."""
+    outbox = SqliteOutbox(path)
+    yield outbox
     outbox.close()
 
-    child = in_child(unused.close)
 
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 0
+def name_of(process: subprocess.Popen[str]) -> str:
+    """What a process calls itself, when it has claimed."""
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def claim(outbox: SqliteOutbox, now: float) -> Claim | None:
+    """Claim what is due."""
+    return outbox.claim(SERVER, holder="me", now=now, lease=LEASE, limit=9, max_bytes=999)
+
+
+def test_a_stopped_process_keeps_its_lease(
+    outbox: SqliteOutbox, other: subprocess.Popen[str]
+) -> None:
+    """It may be about to send, and would when it goes on; not so when it has slept for long."""
+    name_of(other)
+    other.send_signal(signal.SIGSTOP)
+
+    assert claim(outbox, now=LEASE + 1) is None
+    assert outbox.hold(LANE, holder="me", now=LEASE + 1, lease=LEASE) is None
+    assert LEASE + LONGEST_SLEEP == outbox.next_due(SERVER)
+    assert claim(outbox, now=LEASE + LONGEST_SLEEP) is not None
+
+
+def test_a_dead_one_does_not(outbox: SqliteOutbox, other: subprocess.Popen[str]) -> None:
+    """What it had in hand is delivered by others when its lease is over, as it ever was."""
+    name_of(other)
+    other.kill()
+    other.wait()
+
+    assert claim(outbox, now=LEASE - 1) is None
+    assert LEASE == outbox.next_due(SERVER)
+    assert claim(outbox, now=LEASE) is not None
+
+
+def test_a_dead_one_is_known_before_its_parent_has_noticed(other: subprocess.Popen[str]) -> None:
+    """It is there until then, and does nothing any more."""
+    name = name_of(other)
+    assert lives_elsewhere(name)
+
+    other.kill()
+    os.waitid(os.P_PID, other.pid, os.WEXITED | os.WNOWAIT)
+
+    assert not lives_elsewhere(name)
+
+
+def test_lanes_of_others_do_not_hide_what_is_due(
+    outbox: SqliteOutbox, other: subprocess.Popen[str]
+) -> None:
+    """What waits behind a lane that another process keeps is claimed all the same."""
+    name_of(other)
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    second = Lane(SERVER, "workspace", "second")
+    outbox.put(second, [Draft(Outgoing("k", "ada", "Hello", moment, {}))], now=LEASE + 5)
+
+    assert LEASE + 5 == outbox.next_due(SERVER)
+    claimed = claim(outbox, now=LEASE + 5)
+    assert claimed is not None
+    assert second == claimed.lane
+
+
+def test_names_are_of_processes_not_of_their_numbers(other: subprocess.Popen[str]) -> None:
+    """A number is given again; this process, and what is no name, live nowhere else."""
+    name = name_of(other)
+    pid = name.partition("-")[0]
+
+    assert [False, False, False, False] == [
+        lives_elsewhere(each) for each in (this_process(), f"{pid}-0", "", "holder")
+    ]
+    assert not lives_elsewhere(f"{10**9}-1")
+
+
+def test_without_proc_the_number_has_to_do(
+    other: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on macOS; where a process cannot even be asked for, everybody is taken for dead."""
+    name_of(other)
+    monkeypatch.setattr("honcho_memory.adapters.sqlite_outbox.processes._stat", lambda _pid: None)
+
+    assert lives_elsewhere(f"{other.pid}-")
+    assert lives_elsewhere("1-")  # somebody else's
+    assert not lives_elsewhere(f"{10**9}-")
+    assert not lives_elsewhere(f"{10**30}-")
+    monkeypatch.setattr(os, "name", "nt")
+    assert not lives_elsewhere(f"{other.pid}-")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from strict_honcho import bodies
+from honcho_memory.testing.strict_honcho import bodies
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,512}")
 _WORD = re.compile(r"\w{3,}")

@@ -10,8 +10,16 @@ import pytest
 from honcho_memory.domain.errors import HonchoNotFound, HonchoRejected, HonchoUnavailable
 from honcho_memory.domain.messages import Conclusion
 from honcho_memory.ports.honcho import Honcho
-
-from .honcho_contract import OTHER, SESSION, TIMEOUT, USER, Call, Outside, add, message
+from honcho_memory.testing.honcho_contract import (
+    OTHER,
+    SESSION,
+    TIMEOUT,
+    USER,
+    Call,
+    Outside,
+    add,
+    message,
+)
 
 NOTHING_MUCH: dict[str, object] = {"k": {"a": 1}}
 

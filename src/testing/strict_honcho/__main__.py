@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 
-from strict_honcho.server import listening_socket, serve, url_of
-from strict_honcho.storage import Storage
+from honcho_memory.testing.strict_honcho.server import listening_socket, serve, url_of
+from honcho_memory.testing.strict_honcho.storage import Storage
 
 
 def main() -> None:
     """Serve until killed."""
-    parser = argparse.ArgumentParser(prog="strict_honcho", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m honcho_memory.testing.strict_honcho", description=__doc__
+    )
     parser.add_argument("--port", type=int, default=0, help="0 for any that is free")
     parser.add_argument(
         "--finish-deletions",

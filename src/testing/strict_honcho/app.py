@@ -8,9 +8,9 @@ from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.responses import JSONResponse
 from starlette.types import ExceptionHandler
 
-from strict_honcho import routes
-from strict_honcho.filters import FilterError
-from strict_honcho.storage import Conflict, Invalid, NotFound, Storage
+from honcho_memory.testing.strict_honcho import routes
+from honcho_memory.testing.strict_honcho.filters import FilterError
+from honcho_memory.testing.strict_honcho.storage import Conflict, Invalid, NotFound, Storage
 
 _STATUS: dict[type[Exception], int] = {
     NotFound: 404,

@@ -1,9 +1,9 @@
 """A strict Honcho v3 server for tests: the same answers as a recorded real one, over a socket.
 
-It keeps its own storage and shares no code with the library, so that a mistake there is not
-repeated here. `tests/contract/test_recordings.py` holds it to the recordings.
+It keeps its own storage and shares no code with the rest of the library, so that a mistake there
+is not repeated here. `tests/contract/test_recordings.py` holds it to the recordings.
 
-    from strict_honcho import running_server
+    from honcho_memory.testing.strict_honcho import running_server
 
     with running_server() as server:
         client = httpx.Client(base_url=server.url)
@@ -27,15 +27,15 @@ observed peer is one), "near" means sharing words, and every work unit is comple
 
 As a process of its own, which prints its URL as the first line:
 
-    PYTHONPATH=tests/support python -m strict_honcho --port 0
+    python -m honcho_memory.testing.strict_honcho --port 0
 """
 
 from __future__ import annotations
 
-from strict_honcho.faults import Fault, Faults
-from strict_honcho.server import RunningServer, State, running_server
-from strict_honcho.storage import Message
-from strict_honcho.traffic import SeenRequest
+from honcho_memory.testing.strict_honcho.faults import Fault, Faults
+from honcho_memory.testing.strict_honcho.server import RunningServer, State, running_server
+from honcho_memory.testing.strict_honcho.storage import Message
+from honcho_memory.testing.strict_honcho.traffic import SeenRequest
 
 __all__ = [
     "Fault",

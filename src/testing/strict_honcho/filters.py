@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from strict_honcho.json_shapes import is_list, is_object
+from honcho_memory.testing.strict_honcho.json_shapes import is_list, is_object
 
 Row = Mapping[str, Any]
 """A thing by the names that filters know its properties by."""

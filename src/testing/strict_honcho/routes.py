@@ -9,8 +9,8 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from strict_honcho import bodies, filters, storage
-from strict_honcho.storage import Storage
+from honcho_memory.testing.strict_honcho import bodies, filters, storage
+from honcho_memory.testing.strict_honcho.storage import Storage
 
 router = APIRouter(prefix="/v3/workspaces")
 

@@ -12,10 +12,10 @@ from typing import Any
 import uvicorn
 from starlette.types import Scope
 
-from strict_honcho.app import create_app
-from strict_honcho.faults import Faults
-from strict_honcho.storage import Message, Storage
-from strict_honcho.traffic import SeenRequest, Traffic
+from honcho_memory.testing.strict_honcho.app import create_app
+from honcho_memory.testing.strict_honcho.faults import Faults
+from honcho_memory.testing.strict_honcho.storage import Message, Storage
+from honcho_memory.testing.strict_honcho.traffic import SeenRequest, Traffic
 
 KEEP_ALIVE_SECONDS = 5
 """As the real server has it, which closes an idle connection a little earlier than that."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, Field, model_validator
 
-from strict_honcho.json_shapes import is_list, is_object
+from honcho_memory.testing.strict_honcho.json_shapes import is_list, is_object
 
 CONTROL_TOKENS = ("<|endoftext|>", "<|endofprompt|>")
 _MAX_METADATA_KEYS = 100
