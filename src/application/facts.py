@@ -169,8 +169,9 @@ class Facts:
         try:
             (conclusion,) = self._store.create(user, [content], self._left)
         except HonchoRejected as error:
+            reason = error.said or f"status {error.status}"
             raise InvalidFact(
-                f"the content of a fact is refused by Honcho: {error}", field="content"
+                f"the content of a fact is refused by Honcho: {reason}", field="content"
             ) from error
         self._recalling.forget(user)
         return conclusion

@@ -14,6 +14,10 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
+class NoThread(RuntimeError):
+    """The process can have no more threads for now."""
+
+
 class OffLoop:
     """Makes blocking calls on a few threads of its own, never on the host's.
 
@@ -42,7 +46,7 @@ class OffLoop:
         A caller that is cancelled stops waiting; the call is made all the same.
 
         Raises:
-            RuntimeError: The system has no thread to give.
+            NoThread: The system has none to give; the call was not made.
             Exception: Whatever `call` raises.
         """
         future: Future[T] = Future()
@@ -58,9 +62,9 @@ class OffLoop:
             if self._threads < self._limit:
                 try:
                     threading.Thread(target=self._work, name=self._name, daemon=True).start()
-                except RuntimeError:
+                except RuntimeError as error:
                     if not self._threads:
-                        raise
+                        raise NoThread(str(error)) from error
                 else:
                     self._threads += 1
             self._waiting.append(job)

@@ -16,12 +16,14 @@ class HonchoRequestError(HonchoMemoryError):
 
     Attributes:
         status: The HTTP status of the answer, None when there was no answer.
-        summary: Its text without what the server said, which may name users or quote them.
+        said: What the server said; it may name users or quote them.
+        summary: Its text without that.
     """
 
     def __init__(self, message: str, *, status: int | None = None, said: str = "") -> None:
         super().__init__(f"{message}: {said}" if said else message)
         self.status = status
+        self.said = said
         self.summary = message
 
 

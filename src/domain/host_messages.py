@@ -22,6 +22,8 @@ _ROLES = {
 }
 SCHEDULED = "scheduled_prompt"
 """The key in `additional_kwargs` by which a host marks a prompt that it says on a schedule."""
+_SUMMARY, _SUMMARIZED = "summary", "summarization"
+"""The name that DeerFlow gives a summary of its own, and what LangChain says it came from."""
 _MILLISECONDS_FROM = 100_000_000_000
 """As seconds this is the year 5138: a larger time stamp counts milliseconds."""
 
@@ -65,7 +67,7 @@ class MessageReader:
             role=role,
             content=_get(raw, "content"),
             id=self.id(raw),
-            name=_text(_get(raw, "name")),
+            name=_SUMMARY if extra.get("lc_source") == _SUMMARIZED else _text(_get(raw, "name")),
             hidden=hidden and not self._keeps(extra, reply),
             reply=reply,
             original_content=extra.get("original_user_content") if role is Role.USER else None,

@@ -21,8 +21,8 @@ from honcho_memory.adapters.in_memory import InMemoryHoncho
 
 ROOT = Path(__file__).parents[2]
 HTTP_APP = ROOT / "examples" / "http_app.py"
-HTTP_PAGE = ROOT / "docs" / "hosts" / "http.md"
-LANGCHAIN_PAGE = ROOT / "docs" / "hosts" / "langchain.md"
+HTTP_PAGE = ROOT / "docs" / "start" / "http.md"
+LANGCHAIN_PAGE = ROOT / "docs" / "start" / "langchain.md"
 
 pytestmark = pytest.mark.skipif(
     not HTTP_APP.exists(), reason="only the source tree has examples and pages"

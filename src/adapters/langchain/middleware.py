@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 from langchain.agents.middleware import AgentMiddleware, AgentState
-from langchain_core.messages import AnyMessage, RemoveMessage
+from langchain_core.messages import AnyMessage, BaseMessage
 from langgraph.config import get_config
-from langgraph.graph.message import (  # pyright: ignore[reportMissingTypeStubs]
-    REMOVE_ALL_MESSAGES,
-)
 from langgraph.runtime import Runtime
 from langgraph.typing import ContextT
 
 from honcho_memory.adapters.langchain.snapshots import DEFAULT_MARKER, Snapshots
+from honcho_memory.adapters.langchain.turns import (
+    NOBODY,
+    NOTHING_NOTED,
+    MemoryState,
+    Noted,
+    begun,
+    ended,
+    of_owner,
+)
 from honcho_memory.adapters.langchain.who import Who, user_of
-from honcho_memory.application.off_loop import OffLoop
+from honcho_memory.application.off_loop import NoThread, OffLoop
 from honcho_memory.domain.errors import ConfigurationError
+from honcho_memory.domain.identity import digest
 from honcho_memory.domain.results import Outcome
 from honcho_memory.domain.text import join_blocks
 from honcho_memory.ports.host import Memory
@@ -29,7 +37,9 @@ AT_ONCE = 128
 """More than there can be requests at once, so that a recall waits within its own deadline."""
 
 State = AgentState[Any]
-Update = dict[str, Any] | None
+Update = dict[str, Any]
+
+_TAKEN = {"hide_from_ui", "lc_source", "scheduled_prompt"}
 
 
 class HonchoMemoryMiddleware(AgentMiddleware[State, ContextT]):
@@ -55,8 +65,11 @@ class HonchoMemoryMiddleware(AgentMiddleware[State, ContextT]):
         agent_name: Kept with the messages.
 
     Raises:
-        ConfigurationError: `keep` is less than 1, or there is no marker.
+        ConfigurationError: `keep` is less than 1, the marker is empty or LangChain's own, or a
+            callable is a coroutine function.
     """
+
+    state_schema: type[State] = MemoryState
 
     def __init__(
         self,
@@ -72,8 +85,11 @@ class HonchoMemoryMiddleware(AgentMiddleware[State, ContextT]):
         super().__init__()
         if keep is not None and keep < 1:
             raise ConfigurationError(f"keep must be at least 1, or None for all, not {keep}")
-        if not marker:
-            raise ConfigurationError("marker must not be empty")
+        if not marker or marker in _TAKEN:
+            raise ConfigurationError(f"marker must be a name of its own, not {marker!r}")
+        for name, given in (("user_id", user_id), ("remember", remember)):
+            if inspect.iscoroutinefunction(given):
+                raise ConfigurationError(f"{name} must not be a coroutine function")
         self._memory = memory
         self._user_id = user_id
         self._remember = remember
@@ -82,63 +98,82 @@ class HonchoMemoryMiddleware(AgentMiddleware[State, ContextT]):
         self._agent_name = agent_name
         self._off_loop = OffLoop("honcho-langchain", limit=AT_ONCE)
 
+    @property
+    def name(self) -> str:
+        """An agent has one middleware of a name, and may have several memories."""
+        own = type(self).__name__
+        marker = self._snapshots.marker
+        return own if marker == DEFAULT_MARKER else f"{own}[{marker}]"
+
     def before_agent(self, state: State, runtime: Runtime[ContextT]) -> Update:
         """Put what is known of the user into the thread, where it is new."""
-        user_id = user_of(self._user_id, runtime.context)
-        return self._recalled(state["messages"], user_id) if user_id else None
+        user_id = user_of(self._user_id, runtime.context) or None
+        messages = state["messages"]
+        changes = self._recalled(messages, user_id)
+        owner = _owner(user_id) if self._is_remembered(runtime.context) else NOBODY
+        noted = begun(self._snapshots.left_out(messages), self._noted(state), owner)
+        return {"messages": changes, **self._note(noted)}
 
     async def abefore_agent(self, state: State, runtime: Runtime[ContextT]) -> Update:
         """Like `before_agent`, without blocking the event loop."""
-        user_id = user_of(self._user_id, runtime.context)
-        if not user_id:
-            return None
-        return await self._off_loop.run(lambda: self._recalled(state["messages"], user_id))
+        return await self._beside(lambda: self.before_agent(state, runtime))
 
     def after_agent(self, state: State, runtime: Runtime[ContextT]) -> Update:
-        """Hand the thread over to memory."""
-        hand_over = self._hand_over(state, runtime)
-        if hand_over is not None:
-            hand_over()
-        return None
+        """Hand the user's part of the thread over to memory."""
+        user_id = user_of(self._user_id, runtime.context) or None
+        owner = _owner(user_id) if self._is_remembered(runtime.context) else NOBODY
+        messages, noted = self._snapshots.left_out(state["messages"]), self._noted(state)
+        if owner != NOBODY:
+            self._hand_over(of_owner(messages, noted, owner), user_id)
+        return self._note(ended(messages, noted, owner))
 
     async def aafter_agent(self, state: State, runtime: Runtime[ContextT]) -> Update:
         """Like `after_agent`, without blocking the event loop."""
-        hand_over = self._hand_over(state, runtime)
-        if hand_over is not None:
-            await self._off_loop.run(hand_over)
-        return None
+        return await self._beside(lambda: self.after_agent(state, runtime))
 
-    def _recalled(self, messages: list[AnyMessage], user_id: str) -> Update:
-        place = self._snapshots.question(messages)
-        if place is None:
-            return None
+    async def _beside(self, step: Callable[[], Update]) -> Update:
+        try:
+            return await self._off_loop.run(step)
+        except NoThread:
+            # Then no request can be made either, so that it is over at once.
+            return step()
+
+    def _recalled(self, messages: list[AnyMessage], user_id: str | None) -> list[BaseMessage]:
+        """What changes in the thread."""
+        owner, place = _owner(user_id), self._snapshots.question(messages)
+        others = self._snapshots.without_others(messages, owner)
+        if user_id is None or place is None:
+            return others
         query = join_blocks(messages[place].content) if self._use_query else None
         recall = self._memory.recall(user_id, query=query)
         if recall.outcome in {Outcome.FAILED, Outcome.NOBODY}:
-            return None
-        thread = self._snapshots.updated(messages, place, recall.text)
-        if thread is None:
-            return None
-        # A message that is put back under its own id stays where it is: to get something in
-        # front of one, the thread has to be laid anew.
-        return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *thread]}
+            return others
+        return [*others, *self._snapshots.updated(messages, place, recall.text, owner)]
 
-    def _hand_over(self, state: State, runtime: Runtime[ContextT]) -> Callable[[], int] | None:
-        """What hands the thread over; None when this run is not to be remembered."""
-        user_id = user_of(self._user_id, runtime.context)
-        if not user_id or not self._is_remembered(runtime.context):
-            return None
+    def _hand_over(self, messages: Sequence[AnyMessage], user_id: str | None) -> None:
         thread_id = get_config().get("configurable", {}).get("thread_id")
-        if not thread_id:
+        if thread_id in {None, ""}:
             logger.warning(
                 "a run is not remembered: its config has no configurable.thread_id",
                 extra={"operation": "remember"},
             )
-            return None
-        messages = self._snapshots.left_out(state["messages"])
-        return lambda: self._memory.remember(
+            return
+        self._memory.remember(
             str(thread_id), messages, user_id=user_id, agent_name=self._agent_name
         )
 
     def _is_remembered(self, context: ContextT) -> bool:
-        return self._remember(context) if callable(self._remember) else self._remember
+        # A coroutine, of a callable that is not what it should be, is no yes.
+        return (self._remember(context) if callable(self._remember) else self._remember) is True
+
+    def _noted(self, state: State) -> Noted:
+        notes = cast("MemoryState", state).get("honcho_memory", {})
+        return notes.get(self._snapshots.marker, NOTHING_NOTED)
+
+    def _note(self, noted: Noted) -> dict[str, Any]:
+        return {"honcho_memory": {self._snapshots.marker: noted}}
+
+
+def _owner(user_id: str | None) -> str:
+    """A user as the checkpoint knows them."""
+    return NOBODY if not user_id else digest(user_id, 16)

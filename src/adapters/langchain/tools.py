@@ -14,10 +14,9 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.typing import ContextT
 
 from honcho_memory.adapters.langchain.who import Who, user_of
-from honcho_memory.application.off_loop import OffLoop
+from honcho_memory.application.off_loop import NoThread, OffLoop
 from honcho_memory.domain.document import fact_mapping, iso
 from honcho_memory.domain.errors import (
-    HonchoMemoryError,
     InvalidFact,
     NoUser,
     ReadOnlyMemoryError,
@@ -35,6 +34,9 @@ Answer = dict[str, Any]
 Run = ToolRuntime[Any, Any]
 
 AT_ONCE = 32
+MOST_HITS = 20
+MOST_CHARS = 2_000
+"""Of one text in an answer, which stays in the thread: what was said may be a whole document."""
 FOR_THE_MODEL = (InvalidFact, NoUser, ReadOnlyMemoryError, UnknownFact)
 """What the model can do something about."""
 
@@ -75,7 +77,7 @@ class _Tools:
         in earlier conversations.
         """
         found = self._memory.search(
-            query, user_id=self._user(runtime), top_k=limit, category=category
+            query, user_id=self._user(runtime), top_k=min(limit, MOST_HITS), category=category
         )
         if found.error is not None:
             raise found.error
@@ -127,7 +129,11 @@ class _Tools:
 
         @functools.wraps(call)
         async def answer_off_loop(**arguments: Any) -> str:
-            return await self._off_loop.run(lambda: answer(**arguments))
+            try:
+                return await self._off_loop.run(lambda: answer(**arguments))
+            except NoThread:
+                # Then no request can be made either, so that it is over at once.
+                return answer(**arguments)
 
         return StructuredTool.from_function(
             answer, coroutine=answer_off_loop, description=inspect.getdoc(call)
@@ -135,12 +141,12 @@ class _Tools:
 
 
 def _answer(call: Callable[[], Answer]) -> str:
-    """What the model reads, of a failure too."""
+    """What the model reads, of a failure too; of a foreign one it learns nothing."""
     try:
         answer = call()
     except FOR_THE_MODEL as error:
-        answer = {"error": str(error)}
-    except HonchoMemoryError as error:
+        answer = {"error": _cut(str(error))}
+    except Exception as error:  # noqa: BLE001 - the agent runs on; only what a model may read goes there
         logger.warning(
             "a memory tool failed: %s",
             loggable(error),
@@ -152,9 +158,13 @@ def _answer(call: Callable[[], Answer]) -> str:
 
 def _item(hit: Fact | SaidMessage) -> Answer:
     if isinstance(hit, Fact):
-        return fact_mapping(hit)
+        return {**fact_mapping(hit), "content": _cut(hit.content)}
     return {
-        "content": repair(hit.content),
+        "content": _cut(repair(hit.content)),
         "category": hit.category,
         "createdAt": iso(hit.created_at),
     }
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST_CHARS else f"{text[:MOST_CHARS]}…"

@@ -311,7 +311,9 @@ def test_a_fact_that_cannot_get_its_category_is_not_added(
 
 def test_what_honcho_refuses_is_no_fact(memory: HonchoMemory, honcho: InMemoryHoncho) -> None:
     """It counts tokens, which we do not."""
-    honcho.faults.fail(HonchoRejected("8,192 tokens", status=422), operation="create_conclusions")
+    honcho.faults.fail(
+        HonchoRejected("refused", status=422, said="8,192 tokens"), operation="create_conclusions"
+    )
 
     with pytest.raises(InvalidFact, match="refused by Honcho: 8,192 tokens"):
         memory.add_fact("Likes tea.", user_id="ada")

@@ -270,10 +270,12 @@ def test_a_hidden_note_of_the_host_is_not_the_question(memory: HonchoMemory) -> 
     note = HumanMessage("Be kind.", additional_kwargs={"hide_from_ui": True})
 
     thread = agent.run({"messages": [HumanMessage("Hello"), note]})
-    alone = agent.run({"messages": [note.model_copy(), note.model_copy()]}, thread="other")
+    notes = [HumanMessage(text, additional_kwargs={"hide_from_ui": True}) for text in "ab"]
+    alone = agent.run({"messages": notes}, thread="other")
 
     assert ["Hello", "Be kind."] == [message.text for message in thread[1:3]]
     assert [0] == [alone.index(each) for each in snapshots(alone)]
+    assert ["a", "b"] == [message.text for message in alone[1:3]]
 
 
 @pytest.mark.parametrize("mode", ["values", "updates", "messages"])
@@ -294,7 +296,9 @@ async def test_runs_are_streamed(memory: HonchoMemory, mode: str) -> None:
     assert ["human", "human", "ai"] == [message.type for message in thread]
 
 
-@pytest.mark.parametrize("options", [{"keep": 0}, {"keep": -1}, {"marker": ""}])
+@pytest.mark.parametrize(
+    "options", [{"keep": 0}, {"keep": -1}, {"marker": ""}, {"marker": "hide_from_ui"}]
+)
 def test_what_cannot_be_is_refused(memory: HonchoMemory, options: dict[str, Any]) -> None:
     """When the agent is built, not in its first run."""
     with pytest.raises(ConfigurationError):

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any
 
 import pytest
-from langchain_core.messages import ToolMessage
+from langchain_core.messages import HumanMessage, ToolMessage
 from scripted_model import ScriptedModel, calling
 
-from honcho_memory import HonchoMemory, HonchoUnavailable
+from honcho_memory import HonchoMemory, HonchoRejected, HonchoUnavailable
 from honcho_memory.adapters.in_memory import InMemoryHoncho
 from honcho_memory.adapters.langchain import memory_tools
 from honcho_memory.ports.host import Memory
 
-from .conftest import Agent, user_of
+from .conftest import Agent, Context, config_of, user_of
 
 
 def agent_that_calls(memory: Memory, name: str, **arguments: Any) -> Agent:
@@ -125,3 +126,74 @@ def test_an_outage_is_an_answer(
     honcho.faults.fail(HonchoUnavailable("down", status=500), times=None)
 
     assert {"error": "memory cannot be used at the moment"} == call(memory, name, **arguments)
+
+
+@pytest.mark.parametrize("name", ["memory_add", "memory_delete"])
+def test_a_foreign_failure_is_an_answer_that_tells_nothing(
+    memory: HonchoMemory, honcho: InMemoryHoncho, name: str
+) -> None:
+    """The agent runs on, and neither the model nor the user reads what they should not."""
+    arguments = {"memory_add": {"content": "x"}, "memory_delete": {"fact_id": "x"}}[name]
+    honcho.faults.fail(ValueError("sk-obviously-fake"), times=None)
+
+    assert {"error": "memory cannot be used at the moment"} == call(memory, name, **arguments)
+
+
+def test_who_cannot_be_asked_is_an_answer(memory: HonchoMemory) -> None:
+    """The host's own callable may fail too."""
+
+    def nobody(_context: Context) -> str:
+        raise KeyError("uid")
+
+    agent = Agent(
+        memory,
+        model=ScriptedModel(calling("memory_search", {"query": "tea"})),
+        tools=memory_tools(memory, user_id=nobody),
+        remember=False,
+    )
+
+    assert {"error": "memory cannot be used at the moment"} == answer_of(agent.ask("Go."))
+
+
+def test_the_server_is_not_named_to_the_model(memory: HonchoMemory, honcho: InMemoryHoncho) -> None:
+    """It reads what Honcho said, not where Honcho is."""
+    refusal = HonchoRejected("create: Honcho at http://inside", status=422, said="too long")
+    honcho.faults.fail(refusal, operation="create_conclusions")
+
+    error = call(memory, "memory_add", content="x")["error"]
+
+    assert "the content of a fact is refused by Honcho: too long" == error
+
+
+def test_answers_are_bounded(memory: HonchoMemory) -> None:
+    """They stay in the thread, and the model chooses how many it wants and what is in them."""
+    for number in range(25):
+        memory.add_fact(f"tea {number} " + "x" * 10_000, user_id="ada")
+
+    results = call(memory, "memory_search", query="tea", limit=100)["results"]
+    error = call(memory, "memory_delete", fact_id="z" * 100_000)["error"]
+
+    assert 20 == len(results)
+    assert all(len(each["content"]) <= 2_001 for each in results)
+    assert len(error) <= 2_001
+
+
+async def test_without_a_thread_to_be_had_tools_answer(
+    memory: HonchoMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are called where the agent runs then."""
+    agent = agent_that_calls(memory, "memory_add", content="x")
+    start = threading.Thread.start
+
+    def none_for_us(thread: threading.Thread) -> None:
+        if thread.name.startswith("honcho-tools"):
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", none_for_us)
+
+    state = await agent.graph.ainvoke(
+        {"messages": [HumanMessage("Go.")]}, config_of("t"), context=Context("ada")
+    )
+
+    assert "added" == answer_of(state["messages"])["status"]

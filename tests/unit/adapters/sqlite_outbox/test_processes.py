@@ -143,7 +143,11 @@ def test_without_proc_the_number_has_to_do(
 ) -> None:
     """As on macOS; where a process cannot even be asked for, everybody is taken for dead."""
     name_of(other)
-    monkeypatch.setattr("honcho_memory.adapters.sqlite_outbox.processes._stat", lambda _pid: None)
+
+    def nothing(_pid: int) -> None:
+        return None
+
+    monkeypatch.setattr("honcho_memory.adapters.sqlite_outbox.processes._stat", nothing)
 
     assert lives_elsewhere(f"{other.pid}-")
     assert lives_elsewhere("1-")  # somebody else's
