@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+import threading
 import uuid
 from collections.abc import Callable
 
@@ -47,6 +48,8 @@ class Courier:
         self._state = state
         self._jitter = jitter
         self._troubles: dict[Lane, Trouble] = {}
+        self._under_way: set[Lane] = set()
+        self._lock = threading.Lock()
 
     def deliver_next(self) -> int | None:
         """Claim the lane that has been due longest and deliver its oldest messages.
@@ -70,6 +73,19 @@ class Courier:
         )
         if claim is None:
             return None
+        with self._lock:
+            if claim.lane in self._under_way:
+                # This process has slept for longer than the lease, and another thread of it may
+                # be about to send: the lane stays held until that is over.
+                return 0
+            self._under_way.add(claim.lane)
+        try:
+            return self._deliver(claim)
+        finally:
+            with self._lock:
+                self._under_way.discard(claim.lane)
+
+    def _deliver(self, claim: Claim) -> int:
         trouble = self._troubles.get(claim.lane) or Trouble()
         trip = Trip(self._equipment, claim, trouble)
         try:
@@ -96,11 +112,13 @@ class Courier:
                 self._troubles.pop(next(iter(self._troubles)), None)
 
     def _give_back(self, claim: Claim, error: HonchoRequestError, *, is_sending: bool) -> None:
+        now = self._equipment.clock.time()
         is_lost = isinstance(error, HonchoUnavailable) and error.outcome_unknown
         if is_sending and is_lost:
-            # Honcho may still carry it out: the lane stays held until the lease is over.
+            # Honcho may still carry it out, or we may still send it after a long sleep: the lane
+            # stays held until a lease from now is over.
+            self._equipment.outbox.renew(claim, now=now, lease=self._equipment.rules.lease)
             return
-        now = self._equipment.clock.time()
         if self._state.pause() > 0:
             # Every session is held back; none needs a pause of its own.
             self._equipment.outbox.release(claim, due=now)

@@ -448,3 +448,49 @@ def test_a_broken_outbox_is_the_callers_to_hear_of(post: Post) -> None:
 
     with pytest.raises(OutboxUnavailable):
         post.courier.deliver_next()
+
+
+def test_a_thread_that_slept_is_not_overtaken_by_another(
+    post: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that goes on after its lease may be about to send what it would send again."""
+    post.put("one")
+    add_messages = post.honcho.add_messages
+    overtaking: list[int | None] = []
+
+    def sleeping(
+        workspace: str, session: str, messages: Sequence[Outgoing], *, timeout: float
+    ) -> None:
+        post.clock.advance(RULES.lease + 1)
+        overtaking.append(post.courier.deliver_next())
+        add_messages(workspace, session, messages, timeout=timeout)
+
+    monkeypatch.setattr(post.honcho, "add_messages", sleeping)
+    post.deliver()
+    monkeypatch.undo()
+    post.clock.advance(RULES.lease)
+    post.deliver()
+
+    assert [0] == overtaking
+    assert ["one"] == post.stored
+
+
+def test_a_loss_that_is_noticed_late_is_waited_for_from_then_on(
+    post: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The thread that was to send may have slept as long, and go on just now."""
+    post.put("one")
+
+    def sleeping(*_args: object, **_options: object) -> None:
+        post.clock.advance(RULES.lease + 1)
+        raise HonchoUnavailable("no answer", outcome_unknown=True)
+
+    monkeypatch.setattr(post.honcho, "add_messages", sleeping)
+    post.deliver()
+    monkeypatch.undo()
+    post.clock.advance(RULES.lease - 1)
+    assert 0 == post.deliver()
+    post.clock.advance(1)
+
+    assert 1 == post.deliver()
+    assert ["one"] == post.stored
