@@ -47,12 +47,17 @@ format: $(VENV)/lint.done  ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-wheel-test: $(VENV)/build.done  ## Build the distributions and test the wheel without the source tree
+wheel-test: $(VENV)/build.done  ## Test the wheel without the source tree; LOWEST=1: with the oldest dependencies
 	rm -rf $(WHEEL)
 	$(BIN)/python -m build --outdir $(WHEEL)/dist
 	$(BIN)/python -m venv $(WHEEL)
 	$(WHEEL)/bin/python -m pip install --quiet --upgrade pip
+ifdef LOWEST
+	$(BIN)/python tools/lowest.py > $(WHEEL)/constraints.txt
+	$(WHEEL)/bin/python -m pip install --quiet $(WHEEL)/dist/*.whl --group test -c $(WHEEL)/constraints.txt
+else
 	$(WHEEL)/bin/python -m pip install --quiet $(WHEEL)/dist/*.whl --group test
+endif
 	mkdir $(WHEEL)/project
 	cp -R tests pyproject.toml $(WHEEL)/project
 	cd $(WHEEL)/project && ../bin/python -m pytest --numprocesses auto $(PYTEST_ARGS)

@@ -62,5 +62,5 @@ async def test_a_system_without_threads_is_a_failure_to_read() -> None:
 
     assert "" == await manager.aget_context("ada")
     assert [] == await manager.asearch("cycle", user_id="ada")
-    with pytest.raises(MemoryManagerError, match="RuntimeError"):
+    with pytest.raises(MemoryManagerError, match="NoThread"):
         await strict.aget_context("ada")
