@@ -1,7 +1,10 @@
 """Long-term memory of an agent's users through a Honcho server."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from honcho_memory.application.memory import HonchoMemory, Stats
-from honcho_memory.bootstrap import open_memory
 from honcho_memory.domain.errors import (
     ConfigurationError,
     DuplicateFact,
@@ -77,3 +80,15 @@ __all__ = [
     "UnknownFact",
     "open_memory",
 ]
+
+if TYPE_CHECKING:
+    from honcho_memory.bootstrap import open_memory
+else:
+
+    def __getattr__(name: str) -> object:
+        # What a memory is put together from is needed where one is opened, not for the names.
+        if name == "open_memory":
+            from honcho_memory.bootstrap import open_memory  # noqa: PLC0415
+
+            return open_memory
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
