@@ -60,7 +60,7 @@ else
 endif
 	mkdir $(WHEEL)/project
 	cp -R tests pyproject.toml $(WHEEL)/project
-	cd $(WHEEL)/project && ../bin/python -m pytest --numprocesses auto $(PYTEST_ARGS)
+	cd $(WHEEL)/project && ../bin/python -m pytest --numprocesses auto --hypothesis-profile=light $(PYTEST_ARGS)
 
 clean:  ## Remove everything that was made
 	rm -rf .venv* build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache site
