@@ -91,6 +91,12 @@ def message(content: str) -> Outgoing:
 
 
 @pytest.fixture
+def sleepy_post(honcho: InMemoryHoncho, state: ServerState, clock: ManualClock) -> Post:
+    """Time that passes while a request is under way does not race with its end."""
+    return Post(honcho, Requests(state, ManualClock(), limit=8), state, clock)
+
+
+@pytest.fixture
 def post(
     honcho: InMemoryHoncho, requests: Requests, state: ServerState, clock: ManualClock
 ) -> Post:
@@ -451,9 +457,10 @@ def test_a_broken_outbox_is_the_callers_to_hear_of(post: Post) -> None:
 
 
 def test_a_thread_that_slept_is_not_overtaken_by_another(
-    post: Post, monkeypatch: pytest.MonkeyPatch
+    sleepy_post: Post, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process that goes on after its lease may be about to send what it would send again."""
+    post = sleepy_post
     post.put("one")
     add_messages = post.honcho.add_messages
     overtaking: list[int | None] = []
@@ -476,9 +483,10 @@ def test_a_thread_that_slept_is_not_overtaken_by_another(
 
 
 def test_a_loss_that_is_noticed_late_is_waited_for_from_then_on(
-    post: Post, monkeypatch: pytest.MonkeyPatch
+    sleepy_post: Post, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The thread that was to send may have slept as long, and go on just now."""
+    post = sleepy_post
     post.put("one")
 
     def sleeping(*_args: object, **_options: object) -> None:
