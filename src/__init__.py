@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from honcho_memory.application.memory import HonchoMemory, Stats
 from honcho_memory.domain.errors import (
     ConfigurationError,
     DuplicateFact,
@@ -40,7 +40,6 @@ from honcho_memory.domain.results import (
     Skipped,
 )
 from honcho_memory.ports.host import Memory
-from honcho_memory.settings import Settings
 
 __all__ = [
     "Changed",
@@ -81,14 +80,24 @@ __all__ = [
     "open_memory",
 ]
 
+_LATE = {
+    "HonchoMemory": "application.memory",
+    "Settings": "settings",
+    "Stats": "application.memory",
+    "open_memory": "bootstrap",
+}
+"""Imported on first use, from which module: who only needs messages and errors need not wait."""
+
 if TYPE_CHECKING:
+    from honcho_memory.application.memory import HonchoMemory, Stats
     from honcho_memory.bootstrap import open_memory
+    from honcho_memory.settings import Settings
 else:
 
     def __getattr__(name: str) -> object:
-        # What a memory is put together from is needed where one is opened, not for the names.
-        if name == "open_memory":
-            from honcho_memory.bootstrap import open_memory  # noqa: PLC0415
+        if name not in _LATE:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
 
-            return open_memory
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -9,7 +9,16 @@ import pytest
 
 import honcho_memory
 
-HEAVY = {"dependency_injector", "fastapi", "httpx", "langchain", "opentelemetry", "rich", "typer"}
+HEAVY = {
+    "dependency_injector",
+    "fastapi",
+    "httpx",
+    "langchain",
+    "opentelemetry",
+    "pydantic",
+    "rich",
+    "typer",
+}
 
 
 def imported_by(code: str) -> set[str]:
@@ -38,5 +47,6 @@ def test_the_command_line_and_telemetry_are_imported_where_they_are_used() -> No
 def test_all_names_are_there() -> None:
     """Those that come late too; others are an error as with any module."""
     assert all(hasattr(honcho_memory, name) for name in honcho_memory.__all__)
+    assert set(honcho_memory.__all__) <= set(dir(honcho_memory))
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         honcho_memory.nothing  # type: ignore[attr-defined]  # noqa: B018
