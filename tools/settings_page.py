@@ -13,7 +13,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "settings.md"
 HEAD = """\
 # Settings
 
-<!-- Made by `make docs` from src/settings.py: change the descriptions there. -->
+<!-- Made by `make docs` from src/settings/model.py: change the descriptions there. -->
 
 A mapping for `open_memory`, and with DeerFlow `memory.backend_config`. All are optional; a null
 means the default, and a dot a nested mapping. A wrong one is refused when the memory is opened,
