@@ -55,6 +55,13 @@ def test_the_example_of_a_test_passes() -> None:
     test()
 
 
+def test_the_host_on_the_page_is_the_one_that_can_be_run() -> None:
+    """Whoever copies it gets what the example's test has run."""
+    (example,) = python_in(DOCS / "start" / "own-host.md")
+
+    assert example in (ROOT / "examples" / "own_host.py").read_text()
+
+
 @pytest.mark.parametrize("page", [README, *sorted(DOCS.rglob("*.md"))], ids=lambda page: page.name)
 def test_examples_can_be_copied(page: Path) -> None:
     """All of the Python is Python, and what it imports from here is here."""
