@@ -49,7 +49,21 @@ READER = "kim"
 """Whose memory all of them read."""
 QUERY = "food"
 ALWAYS_ASK = {"fresh_seconds": 0}
-IMPORTS = {OURS: "honcho_memory", SDK: "honcho", FIVE: "httpx, pydantic"}
+REAL_PAUSE = 0.015
+"""Seconds that a real Honcho takes for a representation."""
+IMPORTS = {
+    "import the package": {
+        OURS: "import honcho_memory",
+        SDK: "import honcho",
+        FIVE: "import httpx, pydantic",
+    },
+    "import what opens it": {
+        OURS: "from honcho_memory import open_memory",
+        SDK: "from honcho import Honcho",
+        FIVE: "import httpx, pydantic",
+    },
+}
+"""Statements by what they are for."""
 
 Seconds = Mapping[str, list[float]]
 
@@ -194,19 +208,22 @@ def stored_rows(witness: Witness, turns: Sequence[Turn], length: int) -> list[Ro
     ]
 
 
-def read_rows(doors: Mapping[str, str], folder: Path, reads: int) -> list[Row]:
-    """What it costs to recall and to search, where all find the same."""
+def read_rows(pause: float, folder: Path, reads: int) -> list[Row]:
+    """What it costs to recall and to search on a server that takes so long for an answer."""
+    where = f" (server takes {1000 * pause:g} ms)" if pause else ""
     users = dict.fromkeys(NAMES, READER)
     with ExitStack() as stack:
+        urls = stack.enter_context(honcho_doors([0] * len(NAMES), pause=pause))
+        doors = dict(zip(NAMES, urls, strict=True))
         cold = stack.enter_context(ways(doors, users, folder / "cold", recall=ALWAYS_ASK))
         fresh = stack.enter_context(ways(doors, users, folder / "fresh"))
         for turn in conversation("known", 25):
             cold[OURS].say(turn)
         cold[OURS].settle()
         return [
-            timed_row("recall, cold", read(cold, lambda way: way.recall(), reads)),
-            timed_row("recall, fresh", read(fresh, lambda way: way.recall(), reads)),
-            timed_row("search", read(cold, lambda way: way.search(QUERY), reads)),
+            timed_row(f"recall, cold{where}", read(cold, lambda way: way.recall(), reads)),
+            timed_row(f"recall, fresh{where}", read(fresh, lambda way: way.recall(), reads)),
+            timed_row(f"search{where}", read(cold, lambda way: way.search(QUERY), reads)),
         ]
 
 
@@ -266,29 +283,28 @@ def survived(doors: Mapping[str, str], folder: Path, turns: Sequence[Turn]) -> M
     return {name: 100 * len(said.intersection(held[name])) / len(said) for name in NAMES}
 
 
-def import_row(times: int) -> Row:
+def import_row(what: str, statements: Mapping[str, str], times: int) -> Row:
     """What importing costs a fresh interpreter."""
     seconds = no_seconds()
     for name in NAMES:
-        importing(name)
+        importing(statements[name])
     for order in turning(times):
         for name in order:
-            seconds[name].append(importing(name))
-    return timed_row("import", seconds)
+            seconds[name].append(importing(statements[name]))
+    return timed_row(what, seconds)
 
 
-def importing(name: str) -> float:
-    """The seconds that an import takes in an interpreter of its own."""
+def importing(statement: str) -> float:
+    """The seconds that a statement takes in an interpreter of its own."""
     code = (
-        "import time; began = time.perf_counter(); "
-        f"import {IMPORTS[name]}; print(time.perf_counter() - began)"
+        f"import time; began = time.perf_counter(); {statement}; print(time.perf_counter() - began)"
     )
     run = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, check=True)
     return float(run.stdout)
 
 
 def measure(sizes: Sizes) -> list[Row]:
-    """Everything, on one server but for the outage."""
+    """Everything: what is written on one server, what is read and the outage on their own."""
     rows: list[Row] = []
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))
@@ -301,12 +317,13 @@ def measure(sizes: Sizes) -> list[Row]:
         for length, threads in sizes.threads.items():
             tell(f"{threads} x {length} turns")
             rows += write_rows(witness, compared, length, threads)
-        tell("recall and search")
-        rows += read_rows(doors, folder, sizes.reads)
+        for pause in (0.0, REAL_PAUSE):
+            tell(f"recall and search, on a server that takes {pause:g} s")
+            rows += read_rows(pause, folder / f"read-{pause:g}", sizes.reads)
         tell("a dead server")
         rows += outage_rows(folder / "outage", sizes.lost)
         tell("imports")
-        rows.append(import_row(sizes.imports))
+        rows += [import_row(what, each, sizes.imports) for what, each in IMPORTS.items()]
     return rows
 
 

@@ -11,39 +11,55 @@ from support.ways import FIVE, NAMES, OURS, SDK
 SHORT = {OURS: "ours", SDK: "SDK", FIVE: "five"}
 
 COMPARED = """\
-Compared are this library with its outbox on disk, handed the whole thread every turn; the
-official SDK in a host that keeps client, peers and sessions and itself knows what is new in a
-turn; and what DeerFlow's built-in Honcho backend does, five requests a turn with the whole
-history in the last. All talk to one server, side by side in one run, turn by turn in turning
-order, each turn delivered before the next. Times are medians. What to look at are the last
-columns, how many times ours the others take: absolute times are those of one machine on one day.
+## What is compared
 
-Honcho takes at most 100 messages in a request, so that the five requests are refused from the
-51st turn of a thread on, and what is said then is dropped; most of their turns in a thread of 500
-are such. A cold recall of ours makes two requests side by side, for the representation and the
-card, the SDK's `context` gives both in one, and the five requests' backend reads no card. A search
-of ours finds facts besides messages, which is a second request.
+- **ours**: this library with its outbox on disk, handed the whole thread every turn, as DeerFlow
+  does it.
+- **SDK**: the official `honcho-ai`, used as its documentation shows, in a host that keeps the
+  client, the peers and the sessions, and that knows by itself which messages are new in a turn.
+- **five**: what DeerFlow's built-in Honcho backend does: five requests a turn, the last of them
+  with the whole history.
 
-With the server down, refusing connections, the SDK tries three times within 1.5 s and raises, so
-that its host could keep the turn; that of the five requests is dropped; ours waits on disk until
-host and server are started again. A recall then gives the last good answer with ours, which asks
-a server that is known to be down only now and then, and nothing with the others. Imported are
-`honcho_memory`, `honcho`, and for the last way `httpx, pydantic`, which the others need too."""
+All talk to servers of the same kind, side by side in one run and in turning order; each turn is
+delivered before the next begins. Times are medians. Look at the last two columns, which say how
+many times ours the others take: absolute times are those of one machine on one day.
+
+## What to know about the rows
+
+- **Of what was said, Honcho holds**: Honcho takes at most 100 messages in a request. So the five
+  requests are refused from the 51st turn of a thread on, and what is said from then on is lost.
+  In a thread of 500 turns, most of their turns are such.
+- **Recall, cold**: ours makes two requests side by side, for the representation and the peer card.
+  The SDK's `context` gets both with one. DeerFlow's backend reads no card.
+- **Search**: ours finds facts besides messages, with a second and a third request side by side.
+- **Server takes 15 ms**: the server in memory answers one request after the other, so that requests
+  made side by side take the sum of their times. A real one answers them together. These rows show
+  that with the 15 ms that a real one took for a representation.
+- **Server down**: the server refuses connections. The SDK tries three times within 1.5 s, and then
+  raises, so that its host could keep the turn. DeerFlow's backend drops it. Ours keeps it on disk
+  until host and server are started again. Ours recalls the last good answer meanwhile, and asks
+  a server that is known to be down only now and then; the others recall nothing.
+- **Import**: ours imports nothing but its names until `open_memory` or `Settings` is asked for.
+  Then it loads dependency-injector, which also imports FastAPI where that is installed, as it is
+  here; without FastAPI it takes half as long."""
 
 HIDDEN = """\
-What a server on the same machine hides: it is a stand-in that answers from memory, and there is
-no network. A request with messages took a real Honcho 3.0.12 16 ms, a representation 15 ms, a
-peer or session that exists 2 to 6 ms, plus a round trip each when it is elsewhere. So whoever
-makes requests in the caller waits longer there than here, while handing over to an outbox takes
-what it takes here; how long that is, the disk decides. The time to delivered grows for all with
-their requests; an outbox never delivers sooner than a direct call could. The SDK's `context` takes
-a real server three times as long as a representation, here as long. Server and caller share the
-processors here, so that they slow each other. Nor do show: the model time that a real Honcho
-spends on each message that is stored, copies included; the hosted one's limit of about 5 requests
-a second; and a server that hangs rather than refuses, which costs callers their timeouts, by
-default 60 s three times with the SDK, 10 s with the five requests, 4 s for a recall of ours. Not
-counted is what the SDK's host has to do to know what is new, also after a restart, and that what
-the SDK sends again after a lost answer is stored twice."""
+## What this hides
+
+- The server is a stand-in that answers from memory, on the same machine. A real Honcho 3.0.12 took
+  16 ms for a request with messages, 15 ms for a representation, and 2 to 6 ms for a peer or a
+  session that exists; a network adds a round trip to each. So who makes requests in the caller
+  waits longer than the table shows, while an outbox takes as long as its disk does.
+- A turn through an outbox never arrives sooner than one sent directly could.
+- Server and callers share the processors, and slow each other down.
+- The SDK's `context` takes a real server three times as long as a representation; here, both take
+  the same.
+- A real Honcho spends time of a model on every message that is stored, copies included.
+- The hosted Honcho takes about 5 requests a second.
+- A server may hang rather than refuse. Then callers wait for their timeouts: by default three
+  times 60 s with the SDK, 10 s with the five requests, 4 s for a recall of ours.
+- The SDK's host has to find out what is new, also after a restart, which is not counted; and what
+  the SDK sends again after a lost answer is stored twice."""
 
 
 @dataclass(frozen=True, slots=True)
