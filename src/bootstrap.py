@@ -19,6 +19,7 @@ from honcho_memory.application.clearing import Clearing, ClearingRules
 from honcho_memory.application.courier import Courier
 from honcho_memory.application.delivery import Delivery
 from honcho_memory.application.documents import Documents
+from honcho_memory.application.equipment import Arrivals, CourierRules, Equipment
 from honcho_memory.application.fact_store import FactStore
 from honcho_memory.application.facts import Facts
 from honcho_memory.application.importing import Importing
@@ -31,7 +32,6 @@ from honcho_memory.application.remembering import Remembering, RememberingRules
 from honcho_memory.application.requests import Requests
 from honcho_memory.application.searching import Searching
 from honcho_memory.application.server_state import ServerState
-from honcho_memory.application.trip import Arrivals, CourierRules, Equipment
 from honcho_memory.application.veil import VeiledReads
 from honcho_memory.application.warming import CHECK_ID, Warming
 from honcho_memory.domain.errors import ConfigurationError, OutboxUnavailable

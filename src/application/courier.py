@@ -8,9 +8,9 @@ import threading
 import uuid
 from collections.abc import Callable
 
+from honcho_memory.application.equipment import Equipment, about_delivery
 from honcho_memory.application.server_state import ServerState, backoff
 from honcho_memory.application.trip import (
-    Equipment,
     LaneLost,
     RefusesEverything,
     Trip,
@@ -21,7 +21,6 @@ from honcho_memory.domain.errors import (
     HonchoUnavailable,
     loggable,
 )
-from honcho_memory.domain.identity import workspace_hash
 from honcho_memory.ports.outbox import Claim, Lane
 
 logger = logging.getLogger("honcho_memory")
@@ -96,7 +95,8 @@ class Courier:
             self._stop(claim)
         except LaneLost:
             logger.info(
-                "a session was taken over while it was being delivered", extra=_about(claim)
+                "a session was taken over while it was being delivered",
+                extra=about_delivery(claim.lane, len(claim.rows)),
             )
         else:
             self._equipment.outbox.release(claim, due=self._equipment.clock.time())
@@ -128,7 +128,11 @@ class Courier:
             "a session waits %.0f s: %s",
             pause,
             loggable(error),
-            extra={**_about(claim), "seconds": pause, "error_type": type(error).__name__},
+            extra={
+                **about_delivery(claim.lane, len(claim.rows)),
+                "seconds": pause,
+                "error_type": type(error).__name__,
+            },
         )
         self._equipment.outbox.release(claim, due=now + pause, failed=True)
 
@@ -138,16 +142,7 @@ class Courier:
             "they are kept and tried again in %.0f s",
             len(claim.rows),
             LONGEST_BACKOFF,
-            extra={**_about(claim), "seconds": LONGEST_BACKOFF},
+            extra={**about_delivery(claim.lane, len(claim.rows)), "seconds": LONGEST_BACKOFF},
         )
         due = self._equipment.clock.time() + LONGEST_BACKOFF
         self._equipment.outbox.release(claim, due=due, failed=True)
-
-
-def _about(claim: Claim) -> dict[str, object]:
-    """What a line of the log carries beside its text."""
-    return {
-        "operation": "deliver",
-        "count": len(claim.rows),
-        "workspace_hash": workspace_hash(claim.lane.workspace),
-    }

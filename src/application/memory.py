@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from honcho_memory.application.delivery import Delivery
+from honcho_memory.application.equipment import Arrivals
 from honcho_memory.application.managing import ManagedMemory, Management, text
 from honcho_memory.application.read_only import ReadOnlyMemory
 from honcho_memory.application.reading import ReadGate
@@ -18,7 +19,6 @@ from honcho_memory.application.recalling import Recalling
 from honcho_memory.application.remembering import Accepted, Remembering
 from honcho_memory.application.searching import Searching
 from honcho_memory.application.server_state import Condition, Failure, ServerState
-from honcho_memory.application.trip import Arrivals
 from honcho_memory.application.warming import Warming
 from honcho_memory.application.writer import Writer
 from honcho_memory.domain.errors import OutboxError, OutboxUnavailable, loggable

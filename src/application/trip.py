@@ -4,38 +4,30 @@ from __future__ import annotations
 
 import logging
 import math
-import threading
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
-from honcho_memory.application.clear_marks import ClearMarks
+from honcho_memory.application.equipment import Equipment, about_delivery
 from honcho_memory.application.paging import all_items
-from honcho_memory.application.requests import Requests
 from honcho_memory.domain.errors import (
     HonchoRejected,
     HonchoUnavailable,
     loggable,
 )
-from honcho_memory.domain.facts import Ledger
-from honcho_memory.domain.identity import workspace_hash
 from honcho_memory.domain.messages import StoredMessage
 from honcho_memory.domain.text import text_digest
-from honcho_memory.ports.clock import Clock
-from honcho_memory.ports.honcho import Honcho, MessagePage
-from honcho_memory.ports.outbox import Claim, Outbox, Waiting
+from honcho_memory.ports.honcho import MessagePage
+from honcho_memory.ports.outbox import Claim, Waiting
 
 DOUBTFUL_AFTER = 30.0
 """Seconds that a message waits until another machine may have delivered it."""
-CLEARED_FRESH = 5.0
-"""Seconds for which Honcho need not be asked again whether a memory was cleared."""
 LASTING_FAILURES = 6
 """Honcho that has answered 500 so often in a row refuses something in the session."""
 REFUSES_EVERYTHING = 3
 """So many refused and none accepted: what is wrong is not the messages."""
 
-_MOST_OWNERS = 1_000
 _PASSING = frozenset({408, 409})
 _INTERNAL_ERROR = 500
 
@@ -52,28 +44,6 @@ class RefusesEverything(Exception):
     """Honcho refuses all that a session has to say; nothing of it was set aside."""
 
 
-@dataclass(frozen=True, slots=True)
-class CourierRules:
-    """What is settled for every delivery.
-
-    Attributes:
-        server: Whose lanes are delivered.
-        timeout: Of one request, in seconds.
-        assistant_peer: The peer of the assistant's answers.
-        assistant_observed: Whether Honcho is to draw conclusions about the assistant.
-    """
-
-    server: str
-    timeout: float
-    assistant_peer: str
-    assistant_observed: bool = False
-
-    @property
-    def lease(self) -> float:
-        """Seconds after which a request, however lost, has been carried out or never will be."""
-        return 2 * self.timeout + 5
-
-
 @dataclass(slots=True)
 class Trouble:
     """What a session has met with since Honcho last took something of it.
@@ -85,52 +55,6 @@ class Trouble:
 
     refused: int = 0
     internal_errors: int = 0
-
-
-class Arrivals:
-    """How many messages arrived in Honcho, and when the last one did."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._count = 0
-        self._latest: float | None = None
-
-    @property
-    def count(self) -> int:
-        """Since the process started."""
-        return self._count
-
-    @property
-    def latest(self) -> float | None:
-        """In seconds since the epoch; None before the first."""
-        return self._latest
-
-    def note(self, count: int, now: float) -> None:
-        """So many messages arrived."""
-        with self._lock:
-            self._count += count
-            self._latest = now
-
-
-@dataclass(frozen=True, slots=True)
-class Equipment:
-    """What a courier and its trips work with."""
-
-    rules: CourierRules
-    honcho: Honcho
-    outbox: Outbox
-    requests: Requests
-    clock: Clock
-    arrivals: Arrivals = field(default_factory=Arrivals)
-    cleared_elsewhere: dict[tuple[str, str], tuple[float, float]] = field(
-        default_factory=dict[tuple[str, str], tuple[float, float]]
-    )
-    """By workspace and peer: when Honcho was asked, and when the memory was last cleared."""
-
-    @property
-    def marks(self) -> ClearMarks:
-        """What was cleared, so that it is not delivered."""
-        return ClearMarks(self.outbox, self.rules.server, self.clock)
 
 
 class Trip:
@@ -197,36 +121,31 @@ class Trip:
             owner: self._cleared_at(owner, asks_honcho=owner in asks)
             for owner in {row.owner for row in rows if row.owner}
         }
-        cleared = [row for row in rows if row.said_at <= cleared_at.get(row.owner, -1)]
+        cleared = [row for row in rows if row.said_at <= cleared_at.get(row.owner, -math.inf)]
         if cleared:
             keys = [row.message.key for row in cleared]
             self._equipment.outbox.drop(lane, keys, now=now)
             logger.info(
                 "%d messages are dropped, because their user cleared them",
                 len(cleared),
-                extra=self._about(len(cleared)),
+                extra=about_delivery(lane, len(cleared)),
             )
         gone = {row.number for row in cleared}
         return [row for row in rows if row.number not in gone]
 
     def _cleared_at(self, owner: str, *, asks_honcho: bool) -> float:
         """When a user cleared their memory; before all time for never."""
-        workspace = self._claim.lane.workspace
-        here = self._equipment.marks.cleared_at(workspace, owner) or -1
-        now = self._equipment.clock.monotonic()
-        elsewhere = self._equipment.cleared_elsewhere
-        read_at, there = elsewhere.get((workspace, owner), (-math.inf, 0.0))
-        if asks_honcho and not 0 <= now - read_at < CLEARED_FRESH:
-            metadata = self._run(
-                lambda timeout: self._equipment.honcho.peer_metadata(
-                    workspace, owner, timeout=timeout
-                )
+        equipment, workspace = self._equipment, self._claim.lane.workspace
+
+        def ask() -> Mapping[str, object]:
+            return self._run(
+                lambda timeout: equipment.honcho.peer_metadata(workspace, owner, timeout=timeout)
             )
-            there = Ledger.of(metadata).cleared_at
-            if len(elsewhere) >= _MOST_OWNERS:
-                elsewhere.clear()
-            elsewhere[workspace, owner] = now, there
-        return max(here, there or -1)
+
+        here = equipment.marks.cleared_at(workspace, owner)
+        now = equipment.clock.monotonic()
+        there = equipment.clearings.latest((workspace, owner), now, ask if asks_honcho else None)
+        return max(here, there) or -math.inf
 
     def _send(self, rows: Sequence[Waiting]) -> None:
         pending = [rows]
@@ -342,14 +261,12 @@ class Trip:
             logger.warning(
                 "Honcho will draw conclusions about the assistant: %s",
                 loggable(error),
-                extra={**self._about(len(self._claim.rows)), "error_type": type(error).__name__},
+                extra={
+                    **about_delivery(self._claim.lane, len(self._claim.rows)),
+                    "error_type": type(error).__name__,
+                },
             )
         equipment.outbox.mark(rules.server, name, wanted)
-
-    def _about(self, count: int) -> dict[str, object]:
-        """What a line of the log carries beside its text."""
-        workspace = workspace_hash(self._claim.lane.workspace)
-        return {"operation": "deliver", "count": count, "workspace_hash": workspace}
 
     def _note_arrival(self, numbers: set[int]) -> None:
         if numbers:

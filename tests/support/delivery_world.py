@@ -16,12 +16,12 @@ from honcho_memory.adapters.in_memory.faults import Fault
 from honcho_memory.adapters.sqlite_outbox import SqliteOutbox
 from honcho_memory.application.clearing import Clearing, ClearingRules
 from honcho_memory.application.courier import Courier
+from honcho_memory.application.equipment import CourierRules, Equipment
 from honcho_memory.application.fact_store import FactStore
 from honcho_memory.application.recalling import Recalling, RecallRules
 from honcho_memory.application.remembering import Remembering, RememberingRules
 from honcho_memory.application.requests import Requests
 from honcho_memory.application.server_state import ServerState
-from honcho_memory.application.trip import CourierRules, Equipment
 from honcho_memory.domain.errors import HonchoRejected, HonchoUnavailable
 from honcho_memory.domain.host_messages import MessageReader
 from honcho_memory.domain.identity import Identities, User

@@ -450,7 +450,7 @@ def test_honcho_is_asked_once_for_all_sessions_of_a_user(
     machine: Machine, honcho: InMemoryHoncho, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A backlog of many old sessions costs a question now and then."""
-    monkeypatch.setattr("honcho_memory.application.trip._MOST_OWNERS", 1)
+    monkeypatch.setattr("honcho_memory.application.equipment._MOST_MEMORIES", 1)
 
     def deliver_old_threads(user: User) -> int:
         honcho.forget_requests()

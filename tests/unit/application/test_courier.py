@@ -9,9 +9,10 @@ import pytest
 
 from honcho_memory.adapters.in_memory import InMemoryHoncho, InMemoryOutbox, ManualClock
 from honcho_memory.application.courier import LONGEST_BACKOFF, Courier
+from honcho_memory.application.equipment import CourierRules, Equipment
 from honcho_memory.application.requests import Requests
 from honcho_memory.application.server_state import SLOW_PROBE, Condition, ServerState
-from honcho_memory.application.trip import DOUBTFUL_AFTER, CourierRules, Equipment
+from honcho_memory.application.trip import DOUBTFUL_AFTER
 from honcho_memory.domain.errors import (
     HonchoNotFound,
     HonchoProtocolError,

@@ -8,9 +8,9 @@ import pytest
 
 from honcho_memory.adapters.in_memory import InMemoryHoncho, InMemoryOutbox, ManualClock
 from honcho_memory.application.courier import Courier
+from honcho_memory.application.equipment import CourierRules, Equipment
 from honcho_memory.application.requests import Requests
 from honcho_memory.application.server_state import ServerState
-from honcho_memory.application.trip import CourierRules, Equipment
 from honcho_memory.domain.messages import Outgoing
 from honcho_memory.ports.outbox import Claim, Draft, Lane, Tally
 
