@@ -202,9 +202,9 @@ def _outbox(patient: Patient) -> Finding:
         tally = patient.outbox.tally(patient.server)
     except OutboxError as error:
         return Finding("outbox", Verdict.PROBLEM, str(error))
-    text = f"{tally.waiting} messages wait, {tally.set_aside} were set aside"
+    text = f"messages waiting: {tally.waiting}, set aside: {tally.set_aside}"
     if tally.elsewhere:
-        text += f", {tally.elsewhere} wait for another server: restore its base_url to deliver them"
+        text += f", for another server: {tally.elsewhere}; restore its base_url to deliver them"
     if tally.set_aside:
         text += "; `honcho-memory outbox list` shows why"
     is_fine = not (tally.set_aside or tally.elsewhere)

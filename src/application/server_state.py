@@ -114,8 +114,7 @@ class ServerState:
                 pause = self.pause()
                 if pause > 0:
                     raise HonchoUnavailable(
-                        f"Honcho is {self._condition} ({self._reason}); "
-                        f"it is tried again in {pause:.0f} s"
+                        f"Honcho cannot be used: {self._reason}; tried again in {pause:.0f} s"
                     )
                 # This one is the probe; the others wait until it is over or given up.
                 self._not_before = self._clock.monotonic() + self._backoff()

@@ -175,7 +175,7 @@ def test_messages_that_go_nowhere(patient: Patient, clock: ManualClock) -> None:
     verdict, text = found(replace(patient, outbox=outbox))["outbox"]
 
     assert Verdict.WARNING is verdict
-    for words in ("0 messages wait", "1 were set aside", "outbox list", "1 wait for another"):
+    for words in ("waiting: 0", "set aside: 1", "outbox list", "for another server: 1"):
         assert words in text
 
 
