@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import os
 import threading
 import time
-import weakref
 from collections import OrderedDict
 from collections.abc import Collection, Generator, Mapping, Sequence
 from itertools import count, islice
 
+from honcho_memory.adapters.forks import PausedAtFork
 from honcho_memory.adapters.in_memory.lanes import Queue, Row, Schedule
 from honcho_memory.domain.errors import OutboxFull, OutboxUnavailable
 from honcho_memory.ports.outbox import Claim, Draft, Lane, Queued, Refused, Tally, Waiting
@@ -53,8 +52,7 @@ class InMemoryOutbox:
         self._marks: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._is_closed = False
         self._lock = threading.Lock()
-        with _all_lock:
-            _all.add(self)
+        _forks.add(self)
 
     @contextlib.contextmanager
     def _use(self) -> Generator[None, None, None]:
@@ -394,38 +392,7 @@ class InMemoryOutbox:
                 self._rest_if_done(queue)
 
 
-# A fork waits for what other threads are doing, which would stay half done in the child.
-_all: weakref.WeakSet[InMemoryOutbox] = weakref.WeakSet()
-_all_lock = threading.Lock()
-_paused: list[InMemoryOutbox] = []
-
-
-def _before_fork() -> None:
-    _all_lock.acquire()
-    for outbox in list(_all):
-        outbox.pause()
-        _paused.append(outbox)
-
-
-def _after_fork_in_parent() -> None:
-    while _paused:
-        _paused.pop().resume()
-    _all_lock.release()
-
-
-def _after_fork_in_child() -> None:
-    outboxes = list(_paused)
-    _after_fork_in_parent()
-    for outbox in outboxes:
-        outbox.disown(now=time.time())
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(
-        before=_before_fork,
-        after_in_parent=_after_fork_in_parent,
-        after_in_child=_after_fork_in_child,
-    )
+_forks = PausedAtFork[InMemoryOutbox](lambda outbox: outbox.disown(now=time.time()))
 
 
 def _size(draft: Draft) -> int:

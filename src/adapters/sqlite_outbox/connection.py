@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 import threading
-import weakref
 from collections.abc import Generator
 from pathlib import Path
 
+from honcho_memory.adapters.forks import PausedAtFork
 from honcho_memory.adapters.sqlite_outbox.database import BUSY_SECONDS, connect
 from honcho_memory.domain.errors import OutboxUnavailable
 
@@ -30,8 +29,7 @@ class SharedConnection:
         self._lock = threading.Lock()
         self._db: sqlite3.Connection | None = None
         self._is_closed = False
-        with _all_lock:
-            _all.add(self)
+        _forks.add(self)
 
     @contextlib.contextmanager
     def use(self) -> Generator[sqlite3.Connection, None, None]:
@@ -116,28 +114,7 @@ class SharedConnection:
 # SQLite counts the locks of a process in its memory. A child that inherits an open connection
 # believes that it holds the locks of its parent, even where it opens the file anew: then the
 # parent, closing, deletes the log that the child still writes to. So nothing is open at a fork.
-_all: weakref.WeakSet[SharedConnection] = weakref.WeakSet()
-_all_lock = threading.Lock()
-_paused: list[SharedConnection] = []
-
-
-def _before_fork() -> None:
-    _all_lock.acquire()
-    for connection in list(_all):
-        connection.pause()
-        _paused.append(connection)
-
-
-def _after_fork() -> None:
-    while _paused:
-        _paused.pop().resume()
-    _all_lock.release()
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(
-        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
-    )
+_forks = PausedAtFork[SharedConnection]()
 
 
 def _wait_at_most(db: sqlite3.Connection, seconds: float) -> None:
